@@ -22,9 +22,9 @@ interface AccountTableFacts {
    */
   archive: true | 'secret' | 'person' | 'derived' | 'local'
   /**
-   * When rows are removed while the account exists. `age`: by their own age, in `src/store/global/retention.ts`, or
-   * with OAuth. `message`: by the retention of their messages, in `src/store/account/retention.ts`. `stays`: only
-   * explicitly, or with the rows they reference.
+   * When rows are removed while the account exists. `age`: by their own age, in `src/store/global/retention.ts` or, for
+   * OAuth, in `src/store/global/oauth.ts`. `message`: by the retention of their messages, in
+   * `src/store/account/retention.ts`. `stays`: only explicitly, or with the rows they reference.
    */
   expires: 'age' | 'message' | 'stays'
 }

@@ -1,4 +1,4 @@
--- What db/schema.ts cannot say: the search index, triggers, and first rows. "npm run migration" puts it after the tables.
+-- The search index, triggers and first rows, which db/schema.ts cannot express. "npm run migration" appends them.
 -- An empty line ends a statement.
 
 CREATE TRIGGER activity_is_not_changed BEFORE UPDATE ON activity

@@ -10,7 +10,7 @@ const flag = (name: string) => integer(name, { mode: 'boolean' })
 
 /**
  * The id of the attempt that last used the row. A unit that is repeated because its result was lost recognizes its
- * mark.
+ * attempt.
  */
 const usedBy = () => text('used_by')
 
@@ -37,8 +37,9 @@ export const storeFacts = sqliteTable('store_facts', {
 })
 
 /**
- * The tenants. `provisional`: created by a signup and not claimed yet. `removed`: not claimed in time; only ids remain.
- * `removing`: rows are being removed in pieces. `importing`: an archive is being read, and its agents are hidden.
+ * The tenants. `provisional`: created by a signup and not claimed yet. `removed`: deleted or never claimed; only ids
+ * remain. `removing`: rows are being removed in pieces. `importing`: an archive is being read, and its agents are
+ * hidden.
  */
 export const accounts = sqliteTable('accounts', {
   id: text('id').primaryKey(),
@@ -54,9 +55,7 @@ export const accounts = sqliteTable('accounts', {
   turnLimits: text('turn_limits', { mode: 'json' }).$type<{ warn?: number; perHour?: number; hops?: number }>(),
   /** Since when owners and admins may read the agents' conversations. 0: all of them; null: none. */
   peopleReadSince: integer('people_read_since'),
-  /**
-   * When its owner deleted it, or its removal began. Nobody else can see the account, which can be restored for 7 days.
-   */
+  /** When the account was deleted, or its removal began. Only owners see it, and can restore it for 7 days. */
   deletedAt: integer('deleted_at'),
   /** The account's own limits; null for the limits in the settings. */
   messagesPerDay: integer('messages_per_day'),
@@ -262,7 +261,7 @@ export const agents = sqliteTable('agents', {
   messageReplies: flag('message_replies').notNull().default(false),
   /** Whether A2A calls wait for the agent's answer. `auto`: while it is connected or has messages on a timed lease. */
   callersWait: text('callers_wait', { enum: ['auto', 'yes', 'no'] }).notNull().default('auto'),
-  /** The account that it was moved to under the same id. This row is deleted, and its alias belongs to that account. */
+  /** The account to which the agent was moved with its id and alias. This row counts as deleted. */
   movedTo: text('moved_to').references(() => accounts.id),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.id] }),
@@ -306,7 +305,7 @@ export const agentAccess = sqliteTable('agent_access', {
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.agentId, t.alias] }),
   foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
-  // Omits the account, for looking up an alias that an agent has just taken.
+  // Does not contain the account, so that an alias that an agent has just taken can be looked up in all access lists.
   index('agent_access_alias').on(t.alias),
   index('agent_access_pending').on(t.accountId).where(sql`pending`),
 ])
@@ -343,8 +342,8 @@ export const credentials = sqliteTable('credentials', {
   lastUsedAt: integer('last_used_at'),
   revokedAt: integer('revoked_at'),
   /**
-   * The grant with which a client fetched the key. Not a foreign key, because ended grants are removed. Their keys are
-   * invalid.
+   * The grant with which a client fetched the key, which is invalid after the grant's end. Not a foreign key, because
+   * ended grants are removed.
    */
   grantId: text('grant_id'),
   /** The admin to whom the agent key was shown on creation. The key does not depend on them. */
@@ -435,10 +434,10 @@ export const reservations = sqliteTable('reservations', {
   /** The requested duration. Tool calls of the agent extend the reservation by this time. */
   lengthMs: integer('length_ms').notNull(),
   endsAt: integer('ends_at').notNull(),
-  /** The agent's last known tool call, and when this was last checked. */
+  /** When the agent last called a tool, as of the last check, and the time of that check. */
   calledAt: integer('called_at').notNull(),
   lookedAt: integer('looked_at').notNull(),
-  /** Agents that the reservation refused: a list of ids with times. They get a message when it ends. */
+  /** Agents that the reservation refused: ids with times. These agents get a message when the reservation ends. */
   refused: text('refused', { mode: 'json' }).notNull().default('[]'),
 }, (t) => [
   uniqueIndex('reservations_id').on(t.accountId, t.id),
@@ -552,7 +551,7 @@ export const verdicts = sqliteTable('verdicts', {
   recipient: text('recipient').notNull(),
   /** Null if the message was not delivered and therefore not stored. */
   messageId: text('message_id'),
-  /** SHA-256 of the sender's conversation id, which may contain the finding. */
+  /** SHA-256 of the sender's conversation id, because the id itself may contain the finding. */
   conversationHash: text('conversation_hash'),
   textHash: text('text_hash').notNull(),
   /** The text, if it was blocked and the account's people may see it. Removed after 7 days. */
@@ -639,9 +638,9 @@ export const messages = sqliteTable('messages', {
   via: text('via', { enum: ['slack', 'hook'] }),
   /** The span of the send, if the process exported traces. @see W3C Trace Context §3.2 */
   traceparent: text('traceparent'),
-  // The last columns, because SQLite reads a row from its beginning. So followers of the log do not load the texts.
+  // The texts are the last columns. SQLite reads a row from its beginning, so followers of the log do not load them.
   body: text('body').notNull(),
-  /** A2A fields of a message received over A2A, without its large `parts`. */
+  /** The A2A fields of the message, without its large `parts`. */
   a2a: text('a2a', { mode: 'json' }),
 }, (t) => [
   uniqueIndex('messages_id').on(t.accountId, t.id),
@@ -784,8 +783,8 @@ export const deliveries = sqliteTable('deliveries', {
   inbox: integer('inbox').notNull(),
   accountId: text('account_id').notNull(),
   /**
-   * `task`: shown only in its task. The last three states mean that it ended unread. `withdrawn`: the task was
-   * canceled; `expired`: its time was up; `retracted`: by its sender.
+   * `task`: shown only in its task. In the last three states, the message ended unread. `withdrawn`: the task was
+   * canceled; `expired`: its time was up; `retracted`: the sender retracted it.
    */
   state: text('state', { enum: ['unread', 'read', 'parked', 'task', 'withdrawn', 'expired', 'retracted'] }).notNull(),
   /** UTF-16 units of the text and inline A2A fields, so that a read can respect its limit without loading messages. */
@@ -819,19 +818,17 @@ export const deliveries = sqliteTable('deliveries', {
   // Unread and read messages have separate indexes. With one index, the planner would filter the whole history.
   index('deliveries_unread').on(t.inbox, t.seq, t.chars, t.expiresAt).where(sql`state = 'unread'`),
   index('deliveries_read').on(t.inbox, t.seq).where(sql`state = 'read'`),
-  // Messages that were released and then leased again. There are few, and the newest lease may be among them.
+  // Messages that were released and then leased again. There are few, and the newest lease may contain one of them.
   index('deliveries_redelivered').on(t.inbox, t.seq).where(sql`state = 'read' AND release_count > 0`),
   index('deliveries_sender').on(t.inbox, t.externalId).where(sql`external_id IS NOT NULL`),
   index('deliveries_external').on(t.externalMessageId).where(sql`external_message_id IS NOT NULL`),
-  // Messages that need a person, because they were returned repeatedly or cannot be delivered.
+  // Unread messages that were released three times or more, so that they need a person's attention.
   index('deliveries_returned').on(t.accountId, t.inbox).where(sql`state = 'unread' AND release_count > 2`),
   index('deliveries_expire').on(t.expiresAt).where(sql`state = 'unread' AND expires_at IS NOT NULL`),
   index('deliveries_parked').on(t.accountId, t.readAt).where(sql`state = 'parked'`),
 ])
 
-/**
- * Leases that are neither acked nor released. If the result of a claim was lost, its abandoned lease has no messages.
- */
+/** Leases that are neither acked nor released. A lease abandoned because its claim's result was lost is empty. */
 export const leases = sqliteTable('leases', {
   accountId: text('account_id').notNull(),
   agentId: text('agent_id').notNull(),
@@ -840,20 +837,20 @@ export const leases = sqliteTable('leases', {
   holder: text('holder').notNull(),
   createdAt: integer('created_at').notNull(),
   expiresAt: integer('expires_at'),
-  /** The lease has the id of a message whose sender waits for the answer, and gets it instead of the inbox. */
+  /** The lease has the id of a message whose sender waits for the answer. The lease gets the answer, not the inbox. */
   awaitsAnswer: flag('awaits_answer').notNull().default(false),
   /** The idempotency key of the send that took the lease as `next`. */
   key: text('key'),
   /**
-   * The numbers of its original messages, as a JSON array; null while it waits for an answer. They only help to find
-   * them, because each delivery records whether the message is still in the lease.
+   * The numbers of its original messages, as a JSON array; null while it waits for an answer. The numbers only help to
+   * find the messages, because each delivery records whether its message is still in the lease.
    */
   seqs: text('seqs'),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.id] }),
   foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
   index('leases_awaiting').on(t.accountId, t.agentId).where(sql`awaits_answer = 1`),
-  // Leases of plain reads are not in this index, so it does not slow them down.
+  // Leases of plain reads are not in this index, so the index does not slow down plain reads.
   index('leases_timed').on(t.accountId, t.agentId, t.expiresAt).where(sql`expires_at IS NOT NULL`),
 ])
 
@@ -919,15 +916,13 @@ export const leaseReleases = sqliteTable('lease_releases', {
   foreignKey({ columns: [t.seq, t.inbox], foreignColumns: [deliveries.seq, deliveries.inbox] }).onUpdate('cascade'),
 ])
 
-/** Idempotency keys of sends and task updates. If an agent repeats a key, it means the same call. Kept for 7 days. */
+/** Idempotency keys of sends and task updates. An agent that repeats a key repeats the same call. Kept for 7 days. */
 export const idempotencyKeys = sqliteTable('idempotency_keys', {
   accountId: text('account_id').notNull(),
   agentId: text('agent_id').notNull(),
   key: text('key').notNull(),
   requestHash: text('request_hash').notNull(),
-  /**
-   * The message's account, which differs if the agent has since been moved. For an update, possibly the task's account.
-   */
+  /** The account of the message. It may differ from the agent's: the agent was moved, or the call updated a task. */
   senderAccountId: text('sender_account_id').notNull(),
   messageId: text('message_id').notNull(),
   createdAt: integer('created_at').notNull(),
@@ -996,7 +991,7 @@ export const tasks = sqliteTable('tasks', {
   index('tasks_ended').on(t.statusAt).where(sql`expires_at IS NULL`),
 ])
 
-/** A task's messages: the client's messages, and the recipient's messages about its state. The rows are references. */
+/** A task's messages: the client's messages, and the recipient's messages about its state. Rows only reference them. */
 export const taskMessages = sqliteTable('task_messages', {
   accountId: text('account_id').notNull(),
   taskId: text('task_id').notNull(),
@@ -1091,7 +1086,7 @@ export const remoteAgents = sqliteTable('remote_agents', {
   answerMs: integer('answer_ms').notNull().default(600_000),
   /** The feature that delivers its messages, in a single order. Null for A2A, which has an order per sender. */
   transport: text('transport'),
-  /** Since when people have paused the sending of its messages; null if they have not. */
+  /** Since when people have paused the sending of its messages; null while it is not paused. */
   pausedAt: integer('paused_at'),
   /** Random. Callback tokens are derived from it. A token only permits making the grid check for news immediately. */
   callbackSecret: text('callback_secret').notNull().default(sql`(hex(randomblob(32)))`),
@@ -1115,18 +1110,18 @@ export const remoteOutboxes = sqliteTable('remote_outboxes', {
   primaryKey({ columns: [t.accountId, t.agentId, t.senderId] }),
   foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
   index('remote_outboxes_due').on(t.dueAt).where(sql`due_at IS NOT NULL`),
-  // Callbacks contain only this id.
+  // For callbacks, which contain only this id.
   index('remote_outboxes_sending').on(t.sendingId).where(sql`sending_id IS NOT NULL`),
   index('remote_outboxes_claimed').on(t.accountId, t.agentId).where(sql`claimed_by IS NOT NULL`),
 ])
 
-/** The outcome of a message at a remote agent, with one row for each accepted message. */
+/** The outcome of a message at a remote agent, with one row for each accepted or refused message. */
 export const remoteTasks = sqliteTable('remote_tasks', {
   accountId: text('account_id').notNull(),
   /** The id of the message. */
   id: text('id').notNull(),
   agentId: text('agent_id').notNull(),
-  /** The message's conversation, or its sender's alias. */
+  /** The conversation of the message, or else the alias of its sender. */
   conversation: text('conversation').notNull(),
   /** The remote agent's ids for the conversation and the task. */
   contextId: text('context_id'),
@@ -1139,7 +1134,7 @@ export const remoteTasks = sqliteTable('remote_tasks', {
   sentAt: integer('sent_at').notNull(),
   ...line(),
 }, (t) => [
-  // A post to a channel may reach several remote agents.
+  // Contains the agent, because a post to a channel may reach several remote agents.
   primaryKey({ columns: [t.accountId, t.agentId, t.id] }),
   foreignKey({ columns: [t.accountId, t.agentId], foreignColumns: [agents.accountId, agents.id] }),
   index('remote_tasks_conversation').on(t.accountId, t.agentId, t.conversation, t.createdAt),
@@ -1149,7 +1144,7 @@ export const remoteTasks = sqliteTable('remote_tasks', {
   index('remote_tasks_due').on(t.dueAt).where(sql`due_at IS NOT NULL`),
 ])
 
-/** Webhooks that a task's client registers for its events. A trigger makes them due. The token contains all secrets. */
+/** Webhooks that a task's client registers for the task's events. The token contains all secrets of the webhook. */
 export const taskPushConfigs = sqliteTable('task_push_configs', {
   accountId: text('account_id').notNull(),
   /** New with each registration or replacement, so that the result of a send for the previous one is ignored. */
@@ -1189,7 +1184,7 @@ export const webhooks = sqliteTable('webhooks', {
   events: text('events', { mode: 'json' }).$type<string[]>().notNull(),
   /** JSON: the secret, and the previous secret while both are used for signing. */
   ...sealedToken(),
-  /** JSON: the levels of the Attention conditions of which it was notified, by kind and subject. */
+  /** JSON: the levels of the Attention conditions of which the webhook was notified, by kind and subject. */
   notified: text('notified').notNull().default('{}'),
   /** The most recent responses, newest first. */
   answers: text('answers', { mode: 'json' }).$type<WebhookAnswer[]>().notNull().default([]),
@@ -1281,8 +1276,8 @@ export const usage = sqliteTable('usage', {
 export const conversationTurns = sqliteTable('conversation_turns', {
   accountId: text('account_id').notNull().references(() => accounts.id),
   /**
-   * A conversation id, or a pair's sorted aliases, prefixed with `#name` if they count as members of a channel. The row
-   * of `#name` alone contains the channel's last sender, and in `agents` its paused members.
+   * A conversation id, or a pair's sorted aliases, with the prefix `#name` for a pair of channel members. The row of
+   * `#name` alone contains the channel's last sender and, in `agents`, the channel's paused members.
    */
   key: text('key').notNull(),
   sender: text('sender').notNull(),
@@ -1448,8 +1443,8 @@ export const threads = sqliteTable('threads', {
   accountId: text('account_id').notNull().references(() => accounts.id),
   kind: text('kind', { enum: ['channel', 'conversation', 'pair'] }).notNull(),
   /**
-   * A channel's id, two agents' sorted ids, or a slash and the conversation id. The last follows the id of another
-   * account's agent if there is one.
+   * A channel's id, two agents' sorted ids, or a slash and the conversation id. If the conversation is with an agent of
+   * another account, the slash follows that agent's id.
    */
   key: text('key').notNull(),
   /** The newest message; 0 while the projection is being rebuilt. */
@@ -1498,7 +1493,7 @@ export const threadAgents = sqliteTable('thread_agents', {
   index('thread_agents_thread').on(t.accountId, t.threadId),
 ])
 
-/** Number of messages between two endpoints per hour and per UTC day. Filled together with `threads`. No row id. */
+/** Number of messages between two endpoints per hour and per UTC day, counted by the follower `traffic`. No row id. */
 export const traffic = sqliteTable('traffic', {
   accountId: text('account_id').notNull().references(() => accounts.id),
   /** The length of the period in milliseconds, an hour or a day, and its start. */
@@ -1512,7 +1507,7 @@ export const traffic = sqliteTable('traffic', {
   /** Like `source`, or a channel's id. */
   target: text('target').notNull(),
   messages: integer('messages').notNull(),
-  /** How many of the messages replied to another message, and the total time of these replies. */
+  /** How many of the messages replied to another message, and the sum of their response times. */
   answers: integer('answers').notNull(),
   answerMs: integer('answer_ms').notNull(),
   lastAt: integer('last_at').notNull(),

@@ -111,13 +111,13 @@ export interface AccountTables {
   feature: <R, C>(tables: FeatureTables<R, C>) => { read: R; change: C }
 }
 
-/** An optional feature's statements on tables of one account. */
+/** An optional feature's queries and statements on the tables of one account. */
 export interface FeatureTables<R, C> {
   reads: (account: AccountDb) => R
   changes: (account: AccountDb) => C
 }
 
-/** Maximum number of cached accounts. Creating an account's tables takes as long as a query, and about 6 KiB. */
+/** Maximum number of accounts whose tables are cached. They take as long to create as a query, and about 6 KiB each. */
 const maxKept = 1_000
 
 const tableNames = Object.keys(tables) as (keyof Tables)[]

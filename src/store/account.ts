@@ -28,12 +28,12 @@ export type { LiveNews, LivePlace, TaskAppend, TurnLimits, UnitRows }
 /**
  * One account, for one caller. `read` runs queries, `change` creates statements, and `write` commits statements as one
  * unit. `write` resolves to the rows of each statement once they are on disk. It fails with `write_conflict` if a
- * constraint or a precondition failed, and with `unavailable`.
+ * constraint or a precondition failed, with `storage_full`, and with `unavailable` if writes are not accepted.
  */
 export interface AccountStore<Caller extends Actor = Actor> {
   readonly actor: Caller
   readonly deps: Deps
-  /** The caller's ids, and the duration of this call by purpose. For the log. */
+  /** The caller's ids, and how much of this call's time each purpose took. For the log. */
   readonly trace: AccountTrace
   /** The id of this database's history. It changes when a backup is restored. Cursors contain it. */
   readonly epoch: string
@@ -43,7 +43,7 @@ export interface AccountStore<Caller extends Actor = Actor> {
   readonly waiting: AccountWaiting
   readonly read: Reads
   readonly change: Changes
-  /** An optional feature's statements, bound to this account. */
+  /** An optional feature's queries and statements, bound to this account. */
   readonly feature: AccountTables['feature']
   /** Extensions that features add to verbs. */
   readonly hooks: readonly CoreHooks[]
@@ -66,9 +66,9 @@ export interface AccountStore<Caller extends Actor = Actor> {
   guarding(home?: string): Guarding
   /** The log followers that have stalled. */
   standing(): Standing[]
-  /** Opens the sender's account of a message that this account holds, so that the message is delivered or refused. */
+  /** Opens the account of the sender of a message that this account holds, to deliver or refuse the message. */
   ofSender(held: { home: string }): AccountStore
-  /** Reads the tasks of `home`, which is the agent's earlier account according to a send's idempotency key. */
+  /** Returns the task queries of `home`, the account in which the agent was when it made a send. */
   tasksOf(home: string): Reads['tasks']
 }
 
@@ -82,7 +82,7 @@ export interface CoreHooks {
   services?(account: AccountStore): Promise<TextService[]>
   /** Statements for the unit that makes a user a member. */
   joined?(account: AccountStore, userId: string): Statement[]
-  /** The issuers trusted for an email address by the operator or the owner of its domain. */
+  /** The issuers that the operator, or the owner of an email address's domain, trusts for this address. */
   vouchingIssuers?(store: AcrossAccounts, email: string): Promise<string[]>
   /** Conditions that need a person's attention, for the Attention page. */
   conditions?(account: AccountStore): Promise<FeatureCondition[]>
@@ -113,7 +113,7 @@ export interface Guarding {
   readonly read: Reads['guarding']
   /** The account's active approval rules. */
   approvalRules(): Promise<ActiveApprovalRule[]>
-  /** The type of one of the account's agents. */
+  /** Returns the type of one of the account's agents. */
   typeOf(agentId: string): Promise<AgentType | undefined>
   /** Counts and stores the verdicts of the account's guardrails on a message of this account. */
   verdicts(judged: Omit<JudgedMessage, 'senderAccountId'>, found: NewVerdict[]): Statement[]
@@ -234,7 +234,7 @@ class AccountWaiting {
 
 export interface StoreContext extends RecordingContext {
   readonly tablesOf: (accountId: string) => AccountTables
-  /** Tables whose queries fail if their caller's proof fails. */
+  /** Returns tables whose queries fail if the proof of their caller fails. */
   readonly tablesBehind: (proof: Proof) => (accountId: string) => AccountTables
   readonly queue: AccountQueue
   readonly keyRing: KeyRing
@@ -357,7 +357,7 @@ export async function writeWithActivity(
     return stored.slice(0, statements.length)
   } catch (error) {
     if (!(error instanceof GridError) || error.code !== 'write_conflict' || rows.length === 0) throw error
-    // If the result of a committed unit was lost, the repeated unit conflicts with its own rows.
+    // If the result of a committed unit was lost, the repeated unit conflicts with its own rows. Then it has succeeded.
     const [{ accountId, entry }] = rows
     if (await tablesOf(accountId).read.activity.has(entry.id)) return statements.map(() => [])
     throw error

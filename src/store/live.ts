@@ -15,7 +15,7 @@ export type { LivePlace }
 /** How often message states and agents are queried. */
 const statesMs = 250
 const presenceMs = second
-/** Maximum share of time spent on queries of states and agents. With many of them, the queries run less often. */
+/** Maximum share of time spent on queries of states and agents. If these queries take long, they run less often. */
 const statesShare = 0.2
 const presenceShare = 0.05
 /** The poll interval of the database while pages are open. */
@@ -110,7 +110,7 @@ export class LiveFeed implements ProcessFollower {
 
   begin(): void {}
 
-  /** A unit stores places together with its position, so they are complete up to it. */
+  /** A unit stores places together with the follower's position, so all places up to it are stored. */
   end(pulse: Pulse): number {
     return Math.max(0, pulse.positions.get('conversations') ?? 0)
   }

@@ -1,6 +1,6 @@
 /**
- * A process's only loop. It notices its own commits at once and other commits by polling the database, then runs
- * followers that are behind and duties that are due. See docs/architecture.md, "After the commit".
+ * A process's only loop. It notices its own commits immediately, and other commits by polling the database. Then it
+ * runs followers that are behind and duties that are due. See docs/architecture.md, "After the commit".
  */
 import { clearTimeout, setTimeout } from 'node:timers'
 import { GridError, isStorageFull } from '../errors.ts'
@@ -105,7 +105,7 @@ const pollMs = second
 const gatherMs = 40
 const defaultRetryMs = second
 const defaultStandsMs = hour
-/** The backlog in rows from which a follower's progress is logged, and how often. */
+/** How many rows a follower must be behind for its progress to be logged, and how often it is logged. */
 const manyRows = 10_000
 const logMs = 10 * second
 /** How many times a row may fail on its own before it is skipped. */

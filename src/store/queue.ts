@@ -180,7 +180,7 @@ export class WriteQueue {
   }
 
   async #run(): Promise<void> {
-    // A remote commit may not return for long, but the units behind it must be refused in time.
+    // A remote commit may take long to return, but the units behind it must be refused in time.
     const sweep = setInterval(() => this.#lanes.refuseOverdue(this.#options.now()), sweepMs)
     while (
       this.#lanes.size > 0 || this.#isDeferredDue ||

@@ -50,7 +50,7 @@ async function requireEverywhere({ global }: Store, key: string, waitForHeartbea
   const lacking = async () => (await global.instances.all()).filter(({ keyIds }) => !keyIds.includes(key))
   const found = new Map((await lacking()).map(({ id, heartbeats }) => [id, heartbeats]))
   if (found.size === 0) return
-  // A killed process leaves its row behind.
+  // A killed process leaves its row behind, so only processes whose heartbeat count rises are running.
   await waitForHeartbeats()
   const living = (await lacking()).filter(({ id, heartbeats }) => found.get(id) !== heartbeats)
   if (living.length === 0) return

@@ -56,7 +56,7 @@ export function emptyDatabase(path: string): StartError {
   )
 }
 
-/** The keys with these ids in the ring differ from those that encrypted tokens. `file` is undefined for `GRID_KEYS`. */
+/** Reports that the ring's keys with these ids did not encrypt the tokens. `file` is undefined for `GRID_KEYS`. */
 export function wrongKeyRing(ids: readonly string[], file: string | undefined): StartError {
   return new StartError(
     'key_ring_wrong',
@@ -78,7 +78,7 @@ export function explained(error: unknown, url: string, path: string | undefined)
   return path === undefined ? explainedRemote(error, url) : explainedLocal(error, path)
 }
 
-/** Explains an error of reading or creating the key ring in `file`. Returns a full-disk error and others unchanged. */
+/** Explains an error of reading or creating the key ring in `file`. Returns others, such as a full disk, unchanged. */
 export function explainedKeyRing(error: unknown, file: string): unknown {
   const { code = '', name = '' } = Object(error) as Record<string, string>
   const isClosed = /^(EACCES|EPERM|EROFS|EISDIR|ELOOP)$/.test(code) || isDenied(name)
@@ -99,7 +99,7 @@ export function explainedKeyRing(error: unknown, file: string): unknown {
 
 const readOnly = 'The file system is read-only for this process: a unit of systemd needs the folder in ReadWritePaths.'
 
-/** Explains why a backup folder cannot be written. Returns undefined if the error has another cause. */
+/** Explains why a backup folder cannot be written to. Returns undefined if the error has another cause. */
 export function explainedFolder(error: unknown, folder: string): string | undefined {
   const { code = '', name = '' } = Object(error) as Record<string, string>
   if (isNoSpace(error)) return `The disk of the folder ${folder} is full.`

@@ -75,7 +75,7 @@ export interface Store {
   readonly presences: Presences
   /** Resolves when no unit waits, deferred or not. */
   drained(): Promise<void>
-  /** Reads the database. Returns the ring's key ids whose key differs from the one that encrypted stored tokens. */
+  /** Reads the database. Returns the ids of the ring's keys that differ from the keys that encrypted stored tokens. */
   wrongKeys(): Promise<string[]>
   /** The workload of this process, and the size of a local file. */
   load(): ProcessLoad
@@ -84,7 +84,7 @@ export interface Store {
   removePreviousFiles(): string[]
   /** Publishes the address at which this process accepts commands. Does nothing for a remote database. */
   announce(control: FileOwner['control']): void
-  /** Writes the state of one commit to a new SQLite file. Fails with `storage_full`, and after the store was closed. */
+  /** Writes the state of one commit to a new file. Fails with `storage_full`, and with `unavailable` after `close`. */
   copyTo(target: string): Promise<void>
   /** Commits queued units. Then, for a local file, checkpoints the log and releases the file. */
   close(): Promise<void>
@@ -200,7 +200,7 @@ function buildStore(
       await queue.end()
       if (path) {
         await releaseLocalFile(client)
-        // Must happen before the lock is released, after which the file may belong to the next owner.
+        // Must happen before the lock is released, because the file may then belong to the next owner.
         removeOwner(path)
         await lock!.release()
       } else {

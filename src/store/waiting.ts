@@ -18,11 +18,11 @@ const perProcess = 10_000
 const taskStreamsPerKey = 100
 /** Limits for files in transfer. Each may use half a megabyte of memory until the client has read it. */
 const downloadLimits = { perKey: 20, perGroup: 60, total: 200 }
-/** Limits for lists in preparation or transfer. A client that requests every list when it starts has six. */
+/** Limits for lists in preparation or transfer. A client that requests every list when it starts requests six. */
 const listLimits = { perKey: 6, perGroup: 200, total: 1_000 }
 /**
- * Total bytes of lists and tasks in preparation or transfer. Each uses several times as much memory. A single account
- * gets a quarter of these bytes, and one key two thirds of that, which is enough for the largest task.
+ * Total bytes of lists and tasks in preparation or transfer, which take several times as much memory. A single account
+ * gets a quarter of these bytes, and a key gets two thirds of that, which is enough for the largest task.
  */
 const answerBytes = { max: 64_000_000, accountDivisor: 3, keyDivisor: 11 }
 
@@ -45,9 +45,9 @@ export interface Waiting {
   /** Calls that follow a task or wait for it, by credential and account. */
   readonly taskStreams: ConcurrencyLimit
   readonly appends: Batcher<TaskAppend>
-  /** Chunks that guardrails check, by task. Each chunk is checked together with the end of the chunk before it. */
+  /** Orders the checks of a task's chunks, so that each chunk is checked with the end of the chunk before it. */
   readonly checkedChunks: KeyedMutex
-  /** Agents that reserve names, by account and space. Each one sees the reservations of the one before it. */
+  /** Orders reservations, by account and space, so that each agent sees the reservations of the agent before it. */
   readonly reservations: KeyedMutex
 }
 

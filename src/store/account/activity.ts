@@ -5,7 +5,7 @@ import { type AccountDb, precondition, query, traffic } from '../sql.ts'
 
 export type NewActivity = Omit<Activity, 'n'>
 
-/** A log row about a person reading messages. Logged once per session, subject and hour. */
+/** A log row about a person reading messages. There is at most one per session, subject and hour. */
 interface LoggedReading {
   session: string
   tool: string
@@ -82,7 +82,7 @@ export interface ActivityFilter {
 
 const maxPage = 200
 const maxPrograms = 200
-/** Maximum clock difference of two processes. Rows are ordered by `n`, not by time. */
+/** Maximum clock difference of two processes. Widens a searched range of times, because `n` orders the rows. */
 const maxClockSkewMs = 5 * minute
 
 const columns = `activity.n, activity.id, activity.created_at, activity.actor_type, activity.user_id,
@@ -146,7 +146,7 @@ const usersInLog = query<{ id: string; name: string; email: string }>(`
   JOIN users ON users.id = found.value
   ORDER BY users.name, users.email`)
 
-// The query starts with the grants, which are few. The log also contains every session as a credential.
+// Starts with the grants, because there are few of them. Most credentials in the log are sessions.
 const programs = query<LoggedProgram>(`
   SELECT oauth_grants.id, oauth_grants.client_name, agents.alias AS agent_alias, oauth_grants.created_at
   FROM oauth_grants
@@ -165,7 +165,7 @@ const activityList = (account: AccountDb) => ({
     const values = {
       tool: filter.tool ?? null,
       outcome: filter.outcome ?? null,
-      // Every outcome except `ok` is an error, and errors have an index.
+      // Every outcome except `ok` is an error, so the query can use the index of errors.
       isRefused: isRefused || (filter.outcome ?? 'ok') !== 'ok' ? 1 : null,
       credentialId: filter.credentialId ?? null,
       userId: filter.userId ?? null,

@@ -29,7 +29,7 @@ export function skillNamesAsJson(most: number): string {
   return `(SELECT json_group_array(few.name) FROM (SELECT skills.name ${fromSkills} LIMIT ${most}) AS few)`
 }
 
-/** An agent found by a search, as a small row of limited size. `skills` is JSON of its first skills. */
+/** An agent found by a search, as a row of limited size. `skills` is JSON of its first skills. */
 export const foundAgentColumns = `${agentColumns},
   (SELECT json_group_array(json_object('name', few.name, 'description', few.text)) FROM (
     SELECT skills.name, iif(length(skills.description) > ${maxSkillText},

@@ -35,7 +35,7 @@ export function completeAgent(which: string): Query<Row>[] {
 
 /**
  * The statements that delete the live agents of `account` that match `which`, at `:at`. All arguments are SQL. `more`
- * sets further columns. Reads that wait for the agents end, and the worker fails the tasks assigned to them.
+ * sets further columns. Also ends reads that wait for these agents, and makes the worker fail their tasks.
  */
 export function deleteAgents(account: string, which = '1', more = ''): Query<Row>[] {
   const live = `${which} AND agents.deleted_at IS NULL`

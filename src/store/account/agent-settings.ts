@@ -51,7 +51,7 @@ const matches = matchesSearchText(
 const liveOnes = `agents WHERE agents.account_id = :account AND agents.deleted_at IS NULL`
 
 const select = (hits: string) =>
-  // A cross join fixes the order. Otherwise the planner scans the agents of all accounts by alias.
+  // A cross join fixes the join order. Otherwise the planner scans the agents of all accounts by alias.
   query<ListedAgent>(`
     SELECT ${agentColumns}, ${skillsAsJson} AS skills, ${unread} AS unread,
       (SELECT deliveries.created_at ${fromUnread} ORDER BY deliveries.seq LIMIT 1) AS oldest_unread_at,
@@ -74,7 +74,7 @@ const list = (place: string, kept?: 'MATERIALIZED') => placed(place, '0', byAlia
 const search = (place: string, condition: string) => placed(place, 'count(*) OVER ()', condition)
 const places: Record<AgentOrder, string> = {
   alias: '0',
-  // Skips the inboxes of agents without unread messages, which are most.
+  // Skips the inboxes of agents without unread messages, because most agents have none.
   oldest: `coalesce(iif(numbers.unread > 0, (SELECT min(deliveries.seq) FROM deliveries
     WHERE deliveries.inbox = numbers.n AND deliveries.state = 'unread'), NULL), ${Number.MAX_SAFE_INTEGER})`,
   unread: '-coalesce(numbers.unread, 0)',
@@ -127,7 +127,7 @@ const update = statement(`
     remote_url = :remoteUrl, message_replies = coalesce(:messageReplies, message_replies),
     callers_wait = coalesce(:callersWait, callers_wait)
   WHERE account_id = :account AND id = :id AND deleted_at IS NULL`)
-// A server at another URL has another card, and does not know the messages that the old server accepted.
+// A different server has a different card and does not know accepted messages, so the stored state no longer applies.
 const isElsewhere = `EXISTS (SELECT 1 FROM agents WHERE agents.account_id = :account AND agents.id = :id
   AND agents.deleted_at IS NULL AND agents.remote_url IS NOT :remoteUrl)`
 const leaveServer = [

@@ -123,7 +123,7 @@ const add = addAgent(
 )
 const addTrial = statement(`
   INSERT INTO trials (account_id, agent_id, used, max, expires_at) VALUES (:account, :agent, 0, :max, :expiresAt)`)
-// An alias stays reserved for the account that had it, so a deleted agent's alias is not pending.
+// A deleted agent's alias is not pending, because it stays reserved for the account that had it.
 const addAccess = crossAccountStatement(
   'new aliases of an access list',
   `
@@ -157,7 +157,7 @@ export const agents = {
     counted: async (limit: number) => (await account.one(counted, { limit }))!.n,
     total: async () => (await account.one(total))!.n,
     programs: async () => (await account.one(programs))!.n,
-    /** Searches `limit` live agents except one, by alias, after the alias `after`. `among` restricts the search. */
+    /** Searches up to `limit` live agents after the alias `after`, but not `except`. `among` restricts the search. */
     search: (
       search: string,
       except: string,

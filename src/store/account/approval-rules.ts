@@ -36,7 +36,7 @@ const active = query<ApprovalRule>(
 interface People {
   /** The members who may decide, each as id and role. */
   members: [string, string][]
-  /** The aliases of people who have not consented to the holding of their messages, each with its person. */
+  /** The ids of the person aliases without consent to the holding of their messages, each with the user's id. */
   unasked: [string, string][]
 }
 const people = query<People>(
@@ -69,7 +69,7 @@ export const approvalRules = {
     /** Rules in order of creation. */
     list: () => account.all(list),
     byId: (id: string) => account.one(byId, { id }),
-    /** The aliases of people whose messages are not held by rules with these deciders. */
+    /** The ids of the person aliases whose messages are not held by rules with these deciders. */
     exemptIds: async (deciders: string[]) => exemptIds(deciders, (await account.one(people, approvalConsent))!),
     /** At most 50 active rules. Read only if `guards` contains `senderHolds` or `recipientHolds`. */
     async active(): Promise<ActiveApprovalRule[]> {
@@ -88,7 +88,7 @@ export const approvalRules = {
   }),
 }
 
-/** Aliases of people without consent, unless they alone decide. */
+/** The ids of the person aliases without consent, except an alias whose person is the only one who may decide. */
 function exemptIds(named: readonly string[], { members, unasked }: People): string[] {
   const present = members.filter(([userId]) => named.includes(userId))
   const deciders = present.length > 0 ? present : members.filter(([, role]) => role === 'owner')

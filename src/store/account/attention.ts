@@ -64,7 +64,7 @@ const full = query<FullInbox & Counted & { agentId: string; alias: string }>(`
 const joinAgents = (deliveries: string) =>
   `CROSS JOIN agent_numbers ON agent_numbers.account_id = :account AND agent_numbers.n = ${deliveries}.inbox
   CROSS JOIN agents ON agents.account_id = :account AND agents.id = agent_numbers.agent_id`
-// The condition excludes messages that were just parked and that a person then made unread again.
+// Excludes messages that a person made unread again after they were parked and that were not released since.
 const returned = query<
   Counted & { agentId: string; alias: string; messages: number; since: number; releases: number }
 >(`
@@ -178,7 +178,7 @@ const refused = query<RefusedCaller>(`
 interface FailingGuardrail {
   guardrailId: string
   name: string
-  /** Messages that were delivered without a check, or not delivered. */
+  /** Messages that were delivered without a check. `refused`: messages that were not delivered. */
   unchecked: number
   refused: number
   /** Whether the last check failed. */
@@ -265,12 +265,12 @@ const leftOut = query<LeftOut>(
 
 export const attention = {
   reads: (account: AccountDb) => ({
-    /** Programs' agents whose oldest unread message was stored by `until`. `sender` is null for another account. */
+    /** Programs' agents whose oldest unread message was stored by `until`. `sender` is null if it is external. */
     waiting: (until: number) => account.all(waiting, { until }),
     /** Agents with at least `nearlyFull` unread messages, and agents whose inbox refuses other accounts' messages. */
     full: (limits: { max: number; nearlyFull: number; fullForOthers: number; day: number }) =>
       account.all(full, limits),
-    /** Agents with unread messages that were released three times or more; `releases` is the highest count. */
+    /** Agents with unread messages that were released at least three times. `releases` is the maximum per message. */
     returned: () => account.all(returned),
     /** Remote agents that are paused or failed `failures` times in a row. */
     remote: (failures: number) => account.all(remote, { least: failures }),
@@ -309,7 +309,6 @@ export interface AgentCounts {
 }
 
 const isConnected = '(last_seen_at IS NOT NULL OR remote_url IS NOT NULL)'
-// Counted together in one pass over the agents.
 const agentCounts = query<AgentCounts>(`
   SELECT count(*) AS total, count(CASE WHEN last_seen_at >= :since THEN 1 END) AS seen,
     count(CASE WHEN ${isConnected} THEN 1 END) AS connected,

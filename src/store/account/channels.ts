@@ -35,7 +35,7 @@ const byName = query<Channel & { isMember: number; memberCount: number; guards: 
   SELECT ${columns}, EXISTS (SELECT 1 FROM channel_members AS member WHERE ${isOwnMembership}) AS is_member,
     ${memberCount}, ${guardsOfPost(':agent')} AS guards
   FROM channels WHERE ${isLive} AND channels.name = :name`)
-// The aliases of a channel are read with its row, so that a page reads only the members that it shows.
+// Each row contains the aliases of its members, so that a page reads only the members of the channels that it shows.
 const ofAgent = query<Channel & { members: string }>(`
   SELECT ${columns}, (SELECT json_group_array(agents.alias) FROM channel_members ${joinAgents}
     WHERE ${isOfChannel} AND agents.deleted_at IS NULL) AS members

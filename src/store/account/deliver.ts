@@ -1,4 +1,4 @@
-/** The only file that adds deliveries and makes those to remote agents due. See `test/imports.test.ts`. */
+/** The only file that adds deliveries, and that schedules deliveries to remote agents. See `test/imports.test.ts`. */
 import { agentOf, inboxOf } from './inbox-message.ts'
 
 /**
@@ -27,16 +27,14 @@ export function deliver(
   ON CONFLICT DO NOTHING`
 }
 
-/**
- * Schedules unread deliveries of the message `:id` to remote agents. A sender with waiting messages stays unchanged.
- */
+/** Schedules unread deliveries of the message `:id` to remote agents. A sender's existing schedule stays unchanged. */
 export const makeMessageDue = makeDue(
   `messages CROSS JOIN deliveries ON deliveries.seq = messages.seq CROSS JOIN remote_agents AS remote
     ON remote.account_id = deliveries.account_id AND remote.agent_id = ${agentOf()}`,
   'messages.account_id = :account AND messages.id = :id',
 )
 
-/** Makes unread deliveries due to the remote agents that match `which`, a condition on `remote`. */
+/** Schedules the unread deliveries to the remote agents that match `which`, a condition on `remote`. */
 export function makeInboxDue(which: string): string {
   return makeDue(
     `remote_agents AS remote CROSS JOIN deliveries ON deliveries.inbox = ${

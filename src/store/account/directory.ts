@@ -7,7 +7,7 @@ import { guardsOfDirect } from './guarding.ts'
 import { isWaitingForAnswer } from './leases.ts'
 
 /**
- * Condition: the public agent of the row `agent` accepts a caller from another account, and so can be found by it.
+ * Condition: the public agent of the row `agent` accepts a caller from another account, which can therefore find it.
  * `callerAlias` is SQL of the caller's alias; the caller's account is bound as `account`. Provisional accounts can
  * neither reach others nor be reached.
  */
@@ -16,8 +16,8 @@ function acceptsOtherAccounts(agent: string, callerAlias: string): string {
 }
 
 /**
- * Condition: a caller from another account may write to the agent of the row. Either it accepts the caller, or it wrote
- * to the caller, that message is still stored, and it does not block the caller.
+ * Condition: a caller from another account may write to the agent of the row. Either the agent accepts the caller, or
+ * it once wrote to the caller, its message is still stored, and it does not block the caller.
  */
 export function acceptsMessagesOf(agent: string, caller: { alias: string; id: string }): string {
   return `(${isReachable(agent)} AND (${letsIn(agent, caller.alias)}
@@ -53,7 +53,7 @@ interface OtherRecipient {
   guards: number
   messageReplies: boolean
   isRemote: boolean
-  /** A remote agent whose account's token is spent on messages to it. */
+  /** A remote agent that receives messages with a token of its account. */
   spendsToken: boolean
   isWaiting: boolean
 }
@@ -99,7 +99,7 @@ export const directory = {
     /** Another account's agent that accepts messages from the caller. `home` is its account. */
     recipient: (alias: string, caller: { alias: string; agentId: string }) =>
       account.one(recipient, { alias, caller: caller.alias, callerId: caller.agentId }),
-    /** Searches `limit` public agents by alias, after `after` and `skip` more. Unreachable agents are hidden. */
+    /** Searches up to `limit` public agents, by alias, after `after` and `skip` more. Hides unreachable agents. */
     search: (
       search: string,
       caller: string,

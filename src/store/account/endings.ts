@@ -69,7 +69,7 @@ const failTasks = changeTask({
   state: `'failed'`,
   reason: `'Its message expired before it was read.'`,
 })
-// A parked message that is delivered again expires at once.
+// Counts parked deliveries as ended, because a parked message that is delivered again expires immediately.
 const isOver = `messages.account_id = :account AND messages.id IN (SELECT value FROM json_each(:messages))
   AND NOT EXISTS (SELECT 1 FROM deliveries WHERE ${ofMessage}
     AND deliveries.state NOT IN ('expired', 'retracted', 'withdrawn', 'parked'))`
@@ -84,7 +84,7 @@ const signal = statement(
   logAgents('agents.account_id = :account AND agents.id IN (SELECT value FROM json_each(:agents))'),
 )
 
-// Remote agents get no notice, because they cannot use it. Neither do a task's clients, because they see that it fails.
+// Remote agents get no notice, because they cannot use it. A task's client gets none, because it sees the task fail.
 const isSender = `sender.account_id = messages.account_id AND sender.id = messages.from_agent_id
   AND sender.deleted_at IS NULL AND sender.remote_url IS NULL`
 const unreadOfSenders = `FROM deliveries
@@ -117,7 +117,7 @@ const deliverNotices = statement(deliver(
   { external_id: 'iif(sender.account_id = :account, NULL, :agent)' },
 ))
 
-// A notice is the answer to a sender that waits for one.
+// If a sender waits for an answer, the notice is that answer.
 const isNotice = (message: string) => `${message}.id IN (SELECT value ->> '$.id' FROM json_each(:notices))`
 const noteNotices = statement(`
   UPDATE leases SET seqs = json_array(awaited.seq)
@@ -172,7 +172,7 @@ export const endings = {
       account.bind(removeUploads, { id }),
       account.bind(signal, { agents: JSON.stringify([from]) }),
     ],
-    /** Notifies the senders of unread messages that the agent is deleted. Fails the unit if there are more senders. */
+    /** Notifies the senders of unread messages that the agent is deleted. Fails the unit if `notices` lacks one. */
     notifySenders: (agent: string, notices: readonly DeletionNotice[], at: number): Statement[] => {
       const senders = JSON.stringify(notices.map(({ sender }) => sender))
       const values = { agent, at, notices: JSON.stringify(notices) }
@@ -185,7 +185,7 @@ export const endings = {
         { ...account.bind(takeNotices, { at, notices: values.notices }), rows },
       ]
     },
-    /** Expires deliveries that are still unread, and fails their tasks. Files are removed with the last delivery. */
+    /** Expires deliveries that are still unread, and fails their tasks. A message's last delivery removes its files. */
     expire: (found: readonly ExpiringDelivery[], at: number): Statement[] => {
       const messages = JSON.stringify([...new Set(found.map(({ messageId }) => messageId))])
       const agents = JSON.stringify([...new Set(found.map(({ fromAgentId }) => fromAgentId))])

@@ -9,7 +9,7 @@ interface Scanned {
   recipients: number
 }
 
-// There is no index by sender, because it would slow down each send. Ids are ordered by time.
+// Reads the messages of all senders by id, which orders them by time. An index by sender would slow down each send.
 const messagesAfter = query<Scanned>(`
   SELECT messages.id, messages.from_agent_id IN (SELECT value FROM json_each(:agents)) AS is_of, (
     SELECT count(*) FROM deliveries
@@ -57,7 +57,7 @@ const rest = {
     DELETE FROM scheduled_messages WHERE account_id = :account AND ${agents} RETURNING 1`),
   uploads: statement(`
     DELETE FROM uploads WHERE account_id = :account AND message_id IS NULL AND ${agents} RETURNING 1`),
-  // A server's answer may quote the erased text.
+  // Clears the stored responses, because a server's response may quote the erased text.
   webhooks: statement(`UPDATE webhooks SET answers = '[]' WHERE account_id = :account AND answers <> '[]' RETURNING 1`),
 }
 

@@ -95,7 +95,7 @@ type ActiveRow =
     [Column in keyof SealedToken]: string | null
   }
 
-/** A row for each guardrail of the agents in `attached`, grouped first, so that each configuration is read once. */
+/** A row for each guardrail of the agents in `attached`. Groups agents first, so that configurations are read once. */
 const ofAttached = (attached: string) =>
   query<ActiveRow>(`
     SELECT attached.attached, guardrails.id, guardrails.name, guardrails.provider, guardrails.config, guardrails.action,
@@ -144,7 +144,7 @@ async function* inPages(
   }
 }
 
-/** One row for each action and its agents. */
+/** Returns one guardrail for each action in the row, with the agents that have this action. */
 function asActive(
   { attached, encryptedToken, tokenIv, tokenAuthTag, tokenKeyId, ...row }: ActiveRow,
   direction: CheckedDirection,

@@ -50,7 +50,7 @@ export interface TextService {
   host: string
 }
 
-/** The provider name for consents to send a person's texts to servers on a host, in events of the account. */
+/** The provider name in a person's consent to send their texts, in events of the account, to servers on a host. */
 export const eventsProvider = 'events'
 
 /** A guardrail attached to an agent. `action`, if set, overrides the guardrail's own. */
@@ -158,7 +158,7 @@ const ofPerson = 'account_id = :account AND agent_id = :agent AND provider = :pr
 const consent = statement(`
   INSERT INTO guardrail_consents (account_id, agent_id, provider, host, created_at)
   VALUES (:account, :agent, :provider, :host, :at) ON CONFLICT DO NOTHING`)
-// Runs only for a new consent, because the guardrails may have been detached after an earlier one.
+// Does nothing if there is an earlier consent, because the person may have detached the guardrails since then.
 const attachWithConsent = statement(`
   INSERT INTO agent_guardrails (account_id, agent_id, guardrail_id, direction)
   SELECT account_id, :agent, id, all_agents FROM guardrails
@@ -211,12 +211,12 @@ export const guardrails = {
     detachAll: (agent: string) => account.bind(detachAll, { agent }),
     /** Fails with a constraint error if the account does not have the agent or the guardrail. */
     attach: (agent: string, attachment: GuardrailAttachment) => account.bind(attach, { agent, ...attachment }),
-    /** Attaches the guardrail to these live agents, or with null to all, except people who have not consented. */
+    /** Attaches the guardrail to these live agents (null: all agents), except to people who have not consented. */
     attachTo: (id: string, direction: GuardrailDirection, agents: string[] | null) =>
       account.bind(attachTo, { id, direction, agents: agents && JSON.stringify(agents) }),
     /** Sets the direction for new agents; null removes it. */
     setAllAgents: (id: string, direction: GuardrailDirection | null) => account.bind(setAllAgents, { id, direction }),
-    /** Also attaches the guardrails for all agents that send texts to the service. */
+    /** Stores a consent. If it is new, attaches the service's guardrails that are meant for all agents. */
     consent: (agent: string, service: TextService, at: number) => [
       account.bind(attachWithConsent, { agent, ...service }),
       account.bind(consent, { agent, ...service, at }),

@@ -64,7 +64,7 @@ const endChunk = statement(`
   UPDATE held_messages SET later = json_set(later, '$.step.chunk.lastChunk', json('true'), '$.step.state', :state)
   WHERE sender_account_id = :account AND id = :held AND state = 'held'`)
 
-// The notice comes from the sender itself, because the recipient must not learn anything. Remote agents get no notice.
+// The sender notifies itself, because the recipient must not learn of the outcome. Remote agents get no notice.
 const addNotice = statement(`
   INSERT INTO messages (account_id, id, from_agent_id, from_alias, type, recipient, reply_to_message_id, created_at, body)
   SELECT messages.account_id, :notice, agents.id, agents.alias, 'system', '@' || agents.alias, messages.id, :at, :text

@@ -143,7 +143,7 @@ const heldChunk = query<HeldChunk>(
 )
 
 export interface DecisionFilter {
-  /** Selects decisions before this one, given by time and id. */
+  /** Selects the decisions before the one with this time and id. */
   before: { at: number; id: string }
   state?: HeldState
   decidedBy?: string
@@ -158,7 +158,7 @@ export const held = {
     countOfUser: async (user: string, at: number) => (await account.one(countOfUser, { user, at }))!,
     byId: (held: string, user: string | null) => account.one(byId, { held, user }),
     parts: (held: string) => account.all(partsOf, { held }),
-    /** Decisions, newest first. `seesAll` includes decisions that the user could not make, without their text. */
+    /** Decisions, newest first. With `seesAll`, also decisions that the user could not make, but without their text. */
     decided: (user: string, seesAll: boolean, { before, state, decidedBy, rule, limit }: DecisionFilter) =>
       account.all(decided, {
         ...{ user, seesAll, before: before.at, beforeId: before.id, limit },

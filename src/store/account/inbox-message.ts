@@ -6,7 +6,7 @@ import { taskEnds } from './task-ends.ts'
 
 /**
  * An agent's inbox number, as a subquery; no row if the agent does not belong to the account. `agent` and `account` are
- * SQL. A foreign key ties the number to both, so the indexes by inbox suffice.
+ * SQL. A foreign key ties the number to the agent and its account, so the indexes by inbox suffice.
  */
 export function inboxOf(agent = ':agent', account = ':account'): string {
   return `(SELECT agent_numbers.n FROM agent_numbers
@@ -86,7 +86,7 @@ export interface InboxMessage {
   traceparent: string | null
 }
 
-/** Fields are not decoded. One damaged row must not hide the others, and a unit of the write queue returns raw rows. */
+/** Fields are not decoded, because one damaged row must not hide the others, and units return raw rows. */
 const fields: Record<keyof InboxMessage, string> = {
   seq: 'deliveries.seq',
   state: 'deliveries.state',
@@ -125,8 +125,8 @@ const [taskBytes, partsBytes] = [150, 360]
 
 /**
  * An upper bound for a message's bytes in a result for a model, as a query on `candidates (seq, chars)`. It returns
- * `seq`, `chars` and `bytes`. Unicode line separators are escaped, and text files are shown as text: each at most
- * doubles the size.
+ * `seq`, `chars` and `bytes`. Escaped Unicode line separators at most double the size, and so do text files that are
+ * shown as text.
  */
 export const answerBytes = `
   SELECT seq, chars, ${fixedBytes} + iif(task_id IS NULL, 0, ${taskBytes}) + iif(details IS NULL, 0, ${partsBytes})

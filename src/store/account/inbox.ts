@@ -1,4 +1,4 @@
-/** An agent's inbox: unread messages, and messages to read again. `leases.ts` leases messages. */
+/** An agent's inbox: unread messages, and read messages that can be read again. `leases.ts` leases messages. */
 import {
   countedUnread,
   type InboxMessage,
@@ -32,13 +32,13 @@ const newestUnread = query<{ seq: number | null }>(`
 const lastRead = query<{ seq: number | null }>(`SELECT max(deliveries.seq) AS seq FROM deliveries WHERE ${readOnes}`)
 
 const ofLease = query<InboxMessage>(selectInboxMessages(isLeased))
-// The lease has ended, so the search covers messages that were read.
+// The messages of an ended lease have been read, so the search covers read messages.
 const ofEndedLease = query<InboxMessage>(selectInboxMessages(`deliveries.seq IN (
   SELECT seq FROM (
     SELECT deliveries.seq, deliveries.lease_id FROM deliveries WHERE ${readOnes}
     ORDER BY deliveries.seq DESC LIMIT ${endedLeaseDepth})
   WHERE lease_id = :lease)`))
-// An answer that is not a reply is in the message's lease, shortly after the message.
+// An answer that is not a reply is found by its lease, among the read messages that follow the message.
 const answerTo = query<InboxMessage>(
   `${
     selectInboxMessages(`deliveries.state = 'read' AND deliveries.seq IN (
@@ -99,7 +99,7 @@ const isListed = isOfMessage('IN (SELECT value FROM json_each(:messages))')
 const markRead = traffic(`
   UPDATE deliveries SET state = 'read', read_at = :at
   WHERE ${isListed} AND deliveries.state = 'unread' RETURNING ${messageId}`)
-// Read messages do not expire.
+// Removes the expiry, because a message that was read does not expire.
 const markUnread = statement(`
   UPDATE deliveries SET state = 'unread', read_at = NULL, expires_at = NULL
   WHERE ${isListed} AND deliveries.state = 'read' RETURNING ${messageId}`)
@@ -146,7 +146,7 @@ export const inbox = {
     lastRead: async (agent: string) => (await account.one(lastRead, { agent }))?.seq ?? 0,
     ofLease: (agent: string, lease: string) => account.all(ofLease, { agent, lease }),
     ofEndedLease: (agent: string, lease: string) => account.all(ofEndedLease, { agent, lease }),
-    /** Read answers to one of the agent's messages: replies, and answers that its wait received. */
+    /** The first read answer to one of the agent's messages: a reply, or an answer that the agent's wait received. */
     answerTo: (agent: string, message: string) => account.one(answerTo, { agent, message }),
     lastLease: async (agent: string) => (await account.one(lastLease, { agent }))?.id ?? null,
     nextUnread: (agent: string, limit: number, at: number) => account.all(nextUnread, { agent, limit, at }),

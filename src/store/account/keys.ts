@@ -123,11 +123,11 @@ export const keys = {
   reads: (account: AccountDb) => ({
     adminKeys: () => account.all(adminKeys),
     allAdminKeys: () => account.all(allAdminKeys),
-    /** An agent's live keys, newest first. `client` fetched the key for `person`. Null: `person` was shown the key. */
+    /** An agent's live keys, newest first. `client` fetched the key for `person`; null if `person` was shown it. */
     ofAgent: (agent: string, at: number) => account.all(ofAgent, { agent, at }),
     oneOfAgent: (agent: string, id: string) => account.one(oneOfAgent, { agent, id }),
     issuers: () => account.all(issuers),
-    /** Live agent keys shown to users who may no longer act as agents, by alias. At most 200. */
+    /** Live agent keys that were shown to users who may no longer act as agents, by alias. At most 200. */
     ofFormerMembers: () => account.all(ofFormerMembers),
     isLiveAdminKey: async (id: string) => (await account.one(adminKey, { id })) !== undefined,
   }),

@@ -65,7 +65,7 @@ export const isInLease = (lease: string, noted = lease) =>
 export const isLeased = isInLease(':lease')
 /** Maximum number of read messages that are searched for the messages of an ended lease. */
 export const endedLeaseDepth = 1_000
-/** Positions of the answers in a waiting send's lease, even an ended one. Searches the next 1,000 read messages. */
+/** Positions of the answers in a waiting send's lease, even an ended lease. Searches the next 1,000 read messages. */
 export const givenTo = (message: string) => `
   SELECT seq FROM (
     SELECT deliveries.seq, deliveries.lease_id FROM deliveries
@@ -257,10 +257,10 @@ export const leases = {
       /** Like `LeaseParts.messages`, but for an existing lease. */
       messages: messagesOf,
       ack: (lease: string) => account.bind(remove, { lease }),
-      /** Starts waiting for the answer to a sent message: the answer will be in the lease with the same id. */
+      /** Starts waiting for the answer to a sent message. The answer will be in the lease that has the message's id. */
       awaitAnswer: (agent: string, message: string, holder: string, at: number): Statement =>
         account.bind(awaitAnswer, { agent, message, holder, at }),
-      /** Waits again for the answer, even if it is already unread in the inbox. */
+      /** Waits again for the answer, even if the answer is already in the inbox. */
       awaitAgain: (agent: string, message: string, holder: string, at: number): Statement[] => [
         account.bind(awaitAnswer, { agent, message, holder, at }),
         account.bind(noteUnread, { agent, message }),
@@ -281,7 +281,7 @@ export const leases = {
       },
       /** Makes the messages unread again, or parks them. Does nothing once the lease was acked or released. */
       release: released,
-      /** Releases a lease that may or may not exist. A late claim takes nothing. */
+      /** Releases a lease that may not exist. Leaves an empty lease with its id, so that a late claim takes nothing. */
       giveUp: ({ id, agent, holder, at, expiresAt }: NewLease): Statement[] => [
         ...released(agent, id, at),
         account.bind(giveUp, { agent, lease: id, holder, at, expiresAt }),
@@ -331,7 +331,7 @@ const logRequeued = statement(logAgents('agents.account_id = :account AND agents
 
 export const parked = {
   reads: (account: AccountDb) => ({
-    /** Parked messages of live agents, most recently parked first. `fromAlias` is null for another account. */
+    /** Parked messages of live agents, most recently parked first. `fromAlias` is null if the sender is external. */
     list: (limit: number) => account.all(list, { limit }),
     /** An agent's number of parked messages, or 1 if the message with this id is parked. */
     count: async (agent: string, message: string | null = null) => (await account.one(ofAgent, { agent, message }))!.n,

@@ -38,7 +38,8 @@ const senderIsMember = `EXISTS (
     AND channel_members.agent_id = :from AND channels.deleted_at IS NULL)`
 
 const add = (channel: string, condition: string) =>
-  // People write only as themselves, programs never as people. A program forwards a person's messages from outside.
+  // Only a person's agent sends messages of type `human`, and it sends no others, except messages that the person wrote
+  // outside the grid and a program delivered.
   traffic(`
     INSERT INTO messages (account_id, id, from_agent_id, from_alias, type, recipient, channel_id, reply_to_message_id,
       conversation_id, flagged, created_at, trial_number, sanitized, hops, shared_with, via, traceparent, body, a2a)
@@ -197,7 +198,7 @@ export const fanOut = {
   changes: (account: AccountDb) => ({
     /**
      * Adds one delivery for each live member, except the sender and members whose guardrails blocked the post. Returns
-     * `agent_id`. `named`: the aliases in its text.
+     * `agent_id`. `named`: the aliases in the post's text.
      */
     toMembers: (
       message: ReviewedMessage,
@@ -219,7 +220,7 @@ export const fanOut = {
         mentioned: JSON.stringify([...named, ...replyFrom === null ? [] : [replyFrom]]),
       }
       const changed = guarded?.deliveries ?? []
-      // An agent that has joined since then may be remote.
+      // Needed for every post, because an agent that joined after the members were read may be remote.
       const due = account.bind(makeDue, { id })
       if (changed.length === 0) return [{ ...account.bind(toAll, values), rows: members }, due]
       const agents = JSON.stringify(changed.flatMap(({ agentIds }) => agentIds))
@@ -241,7 +242,7 @@ export interface SendReceipt extends GuardedReceipt {
   /** Unread messages of a recipient in the same account, including this one; 100 stands for 100 or more. */
   recipientUnread?: number
   recipientSeenAt?: number | null
-  /** One of the recipient's tasks that the sender works on. */
+  /** A task that the sender works on for the recipient. */
   openTask?: string | null
   /** Set if the recipient is in the same account and its inbox is nearly full. */
   recipientInbox?: FullInbox | null

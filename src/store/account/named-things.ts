@@ -29,7 +29,7 @@ const search = query<NamedThing>(`
 
 export const namedThings = {
   reads: (account: AccountDb) => ({
-    /** Entries that contain all words, and the task with that id. Names that begin with the first word are first. */
+    /** Entries that contain all words, or a task's complete id. Names that begin with the first word come first. */
     search: (words: [string, ...string[]], limit: number) =>
       account.all(search, { wanted: JSON.stringify(words), limit }),
   }),

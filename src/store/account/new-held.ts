@@ -16,13 +16,13 @@ export interface HeldFinding {
   kinds: string[]
 }
 
-/** A change of a task by its recipient that waits together with the message. */
+/** The recipient's change of a task, which waits together with the message. */
 export interface HeldStep {
   state?: TaskState | null
   chunk?: { artifactId: string; append: boolean; lastChunk: boolean; name: string | null }
 }
 
-/** Data needed to deliver a held message that the message's own row does not contain. */
+/** Data that is needed to deliver a held message and that the message's own row does not contain. */
 export interface HeldDelivery {
   taskId: string | null
   isInTaskAlone: boolean

@@ -59,7 +59,7 @@ export interface GuardedSend {
 /** Redacted or withheld copies of a post for some members of a channel. */
 export interface ChangedDelivery {
   agentIds: readonly string[]
-  /** The redacted text and A2A details (JSON). Null: the message's own. Members without a copy get nothing. */
+  /** The redacted text and A2A details (JSON). `body` null: the message's own. Members without a copy get nothing. */
   copy?: { body: string | null; a2a: string | null; chars: number }
 }
 

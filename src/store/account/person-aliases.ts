@@ -27,7 +27,7 @@ interface ReaderRow {
 
 /** The other end of a message to or from an agent: a channel or another agent. */
 interface OtherEnd {
-  /** The name of the channel with `#`, or the alias that the agent had then, with `@`. */
+  /** The channel's name with `#`, or the alias that the agent had when the message was sent, with `@`. */
   name: string
   /** The current alias of an agent of this account; null if the agent was deleted. */
   aliasNow: string | null
@@ -101,7 +101,7 @@ export const personAliases = {
     ofMember: (user: string): Promise<PersonAlias | undefined> => account.one(ofMember, { user }),
     givenUpSince: async (since: number) => (await account.one(given, { since }))!.n,
     holder: (agent: string) => account.one(holder, { agent }),
-    /** The sender of a message to an agent. The alias may have passed to another agent. */
+    /** The sender of a message to an agent. A different agent may now have the sender's alias. */
     writer: (agent: string, message: string): Promise<OtherEnd | undefined> => account.one(writer, { agent, message }),
     recipient: (agent: string, message: string): Promise<OtherEnd | undefined> =>
       account.one(recipient, { agent, message }),

@@ -34,7 +34,7 @@ const ofTask = query<PushConfig>(
 )
 const isConfig = 'account_id = :account AND agent_id = :agent AND id = :id'
 const byId = query<PushConfig>(`SELECT ${columns} FROM task_push_configs WHERE ${isConfig}`)
-// A repeated unit finds its own row.
+// A repeated unit conflicts with its own row, which stays unchanged.
 const put = statement(`
   INSERT INTO task_push_configs (account_id, id, task_id, agent_id, config_id, url, scheme, ${sealedColumns}, version,
     sent_n, created_at)
@@ -69,7 +69,7 @@ export const pushConfigs = {
     byId: (agent: string, id: string) => account.one(byId, { agent, id }),
   }),
   changes: (account: AccountDb) => ({
-    /** Adds or replaces a task's webhook for later events, if the task is the agent's and has room for another. */
+    /** Adds or replaces a task's webhook for later events, if the agent is the task's client and there is room. */
     put: (agent: string, task: string, { secrets, configId, ...config }: NewPushConfig, at: number): Statement =>
       account.bind(put, { ...(secrets ?? noSecrets), ...config, agent, task, config: configId, at }),
     remove: (agent: string, task: string, configId: string): Statement =>

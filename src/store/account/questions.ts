@@ -5,7 +5,7 @@ import { agentOf, inboxOf, isInTime } from './inbox-message.ts'
 
 /** A conversation's messages are counted up to this number. */
 export const maxWaiting = 100
-/** Maximum number of a person's conversations: each page counts their messages for its badge. */
+/** Maximum number of a person's conversations, because each page counts their messages for its badge. */
 export const maxQuestions = 50
 const previewLength = 200
 /** How many of an account's newest messages with choices are searched. */
@@ -40,7 +40,7 @@ const dismissedIn = (user: string, thread: string) =>
 
 const isOpen = `deliveries.state IN ('unread', 'read') AND ${isInTime}`
 const isAsked = `messages.type = 'agent' AND ${isOpen}`
-/** The index of such messages uses the same expression. `givenDetails` puts choices first. */
+/** The index of messages with choices uses this expression. `grid/send/content.ts` puts choices first. */
 const hasChoices = `substr(messages.a2a, 1, 12) = '{"choices":['`
 const firstAnswer = (what: string) => `
   (SELECT ${what} FROM messages AS answer

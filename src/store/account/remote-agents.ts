@@ -108,7 +108,7 @@ const sending = `sending_id = (
   SELECT messages.id FROM ${unreadOnes}
     AND (${isInTime} OR messages.id = remote_outboxes.sending_id)
   ORDER BY deliveries.seq LIMIT 1)`
-// A repeated unit finds its own claim.
+// A repeated unit finds its own claim, and claims the outbox again.
 const claim = ofEach((table, row, isInbox) =>
   statement(`
     UPDATE ${table} SET ${isInbox ? `${sending},` : ''} claimed_by = :claim, tried_at = :at
@@ -159,7 +159,7 @@ const putCard = statement(`
 const park = statement(`
   UPDATE deliveries SET state = 'parked', read_at = :at
   WHERE ${isOfMessage('= :message')} AND deliveries.state = 'unread'`)
-// A callback during the poll may have made the remote task due again. `min` is NULL for a task that ends.
+// If a callback made the remote task due during the poll, keeps that time. `min` is NULL for an ended task.
 const putRemoteTask = statement(`
   INSERT INTO remote_tasks (account_id, id, agent_id, conversation, context_id, task_id, state, created_at, sends,
     sent_at, due_at, error)
@@ -181,7 +181,7 @@ export interface RemoteProgress {
   isRead: number
   isNext: number
   isSending: number | null
-  /** Null until the agent accepted or refused it, at `decidedAt`. That attempt, number `sends`, began at `sentAt`. */
+  /** Null until the agent accepted or refused the message in attempt `sends` (from `sentAt` to `decidedAt`). */
   state: RemoteTaskState | null
   decidedAt: number
   sends: number
@@ -232,7 +232,7 @@ export const remoteAgents = {
     /** Delays all attempts until `dueAt`, for the reason `error`. */
     putOff: ({ agent, id, claim }: ClaimedOutbox, until: Pick<Failure, 'error' | 'dueAt'>, at: number): Statement =>
       account.bind(putOff, { agent, id, claim, at, ...until }),
-    /** Continues with the sender's next unread message. Write it after the change to the sent message. */
+    /** Continues with the sender's next unread message. Must follow the statements that change the sent message. */
     accepted: ({ agent, id, claim }: ClaimedOutbox, at: number): Statement[] => [
       account.bind(tryUnsent, { agent, id, claim, at }),
       account.bind(end, { agent, id, claim }),
@@ -244,7 +244,7 @@ export const remoteAgents = {
       account.bind(tryAgain, { agent, at }),
       account.bind(resume, { agent }),
     ],
-    /** From now on, this feature delivers the agent's messages, in one order for all senders. */
+    /** Makes this feature deliver the agent's messages from now on, in one order for all senders. */
     setTransport: (agent: string, transport: string): Statement => account.bind(setTransport, { agent, transport }),
     putCard: (agent: string, card: string, at: number): Statement => account.bind(putCard, { agent, card, at }),
     park: (agent: string, message: string, at: number): Statement => account.bind(park, { agent, message, at }),

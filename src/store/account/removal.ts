@@ -1,5 +1,5 @@
 /**
- * Deletes and removes an account, because its owner deleted it or nobody claimed it in time. See
+ * Deletes an account and later removes its rows, because its owner deleted it or nobody claimed it in time. See
  * docs/operating/accounts.md, "Deleting an account".
  */
 import type { Row } from '@libsql/client'
@@ -15,7 +15,7 @@ import {
 } from '../sql.ts'
 import { deleteAgents } from './agent-rows.ts'
 
-// The statements that empty an account's tables. Messages are removed before them, as in retention.
+// The statements that empty an account's tables. Its messages are removed earlier, by the statements of retention.
 // `db/account-tables.ts` says what happens to each table.
 const drains = drainedTables.map((table): Query<Row> => {
   const key = primaryKeys[table] ?? 'rowid'
@@ -42,7 +42,7 @@ const requireKept = precondition(`EXISTS (
 const requireRestorable = precondition(`EXISTS (
   SELECT 1 FROM accounts WHERE accounts.id = :account AND accounts.deleted_at > :after AND accounts.state <> 'removing')`)
 
-// Deleted agents cannot be reached, and their aliases stay reserved for the account.
+// Deletes the agents, so that they cannot be reached and their aliases stay reserved for the account.
 const hide = deleteAgents(':account').concat(
   statement(`UPDATE accounts SET deleted_at = :at WHERE id = :account AND deleted_at IS NULL`),
 )
@@ -116,7 +116,7 @@ export const removal = {
     /** One statement per table, which removes up to `limit` rows and returns a row for each. */
     drains: (limit: number): Statement[] =>
       drains.map((statement) => ({ ...account.bind(statement, { limit }), rows: limit })),
-    /** Releases the aliases, which become pending on access lists. Only the ids of account and agents remain. */
+    /** Releases the aliases, which become pending on access lists. Only ids of the account and its agents remain. */
     end: (): Statement[] => [distrustAliases, ...end].map((statement) => account.bind(statement, {})),
   }),
 }

@@ -70,7 +70,7 @@ const openTask = query<{ task: string; home: string }>(
 
 const requireNoNewer = precondition(`
   NOT EXISTS (SELECT 1 ${ofAccount} AND reservations.space = :space AND reservations.n > :seen)`)
-// Agents refused by the old row now wait for the new one, too.
+// Agents that the old row refused now wait for the new row.
 const add = statement(`
   INSERT OR REPLACE INTO reservations (account_id, id, agent_id, space, name, shared, note, task_id, task_home,
     created_at, length_ms, ends_at, called_at, looked_at, refused)

@@ -74,7 +74,7 @@ export const removedTables = Object.keys(removeMessages)
 
 export const retention = {
   reads: (account: AccountDb) => ({
-    /** Of the oldest `limit` messages, those stored by `until`, with their number of recipients. */
+    /** Of the oldest `limit` messages, those stored by `until`, each with its number of recipients. */
     messages: (until: number, limit: number) => account.all(oldMessages, { until, limit }),
   }),
   changes: (account: AccountDb) => ({

@@ -147,7 +147,7 @@ const places = (condition = '') =>
       AND m.account_id <> place.account_id AND ${isReadable} ${page})
   ORDER BY 1 DESC LIMIT :limit`)
 const anyPlaces = places()
-// With `+`, because otherwise the index would be queried for each unread message.
+// `+` prevents the planner from querying the index for each unread message.
 const unreadPlaces = places(`AND +message_search.rowid IN (
       SELECT deliveries.seq FROM deliveries
       WHERE deliveries.account_id = :account AND deliveries.inbox = ${inboxOf()} AND deliveries.state = 'unread')`)
@@ -177,7 +177,7 @@ const positionAt = (at: string) => `
       FROM search WHERE step > 0
     ) SELECT up_to FROM search WHERE step = 0) AS found`
 const upTo = crossAccountQuery<{ seq: number }>('position of a time in the log', positionAt(':at'))
-// Starts when people were first allowed to read messages, or when the user's alias joined its first channel.
+// Starts when people were allowed to read messages, or when the user's alias joined its first channel, if earlier.
 const upToReader = crossAccountQuery<{ seq: number }>(
   'position of a reader in the log',
   `WITH first AS MATERIALIZED (
@@ -189,7 +189,7 @@ const upToReader = crossAccountQuery<{ seq: number }>(
   ${positionAt('(SELECT coalesce(first.since, 0) - :skew FROM first)')}`,
 )
 
-// Held messages have no position in the log yet.
+// Does not count held messages, because they have no position in the log yet.
 const missing = query<{ messages: number }>(`
   SELECT sqlite_sequence.seq - projections.seq AS messages FROM sqlite_sequence JOIN projections
   WHERE sqlite_sequence.name = 'messages' AND projections.name = 'search'`)
@@ -207,7 +207,7 @@ export const search = {
       unreadOf?: string,
     ): Promise<FoundPlace[]> => {
       const { accountId } = account
-      // The agent's messages are far fewer than all messages with a word, and its unread ones are fewer still.
+      // Adds the recipient's term, because an agent has far fewer messages, above all unread ones, than a word has.
       const to = unreadOf === undefined ? [] : [idTerm('t', unreadOf)]
       const values = {
         match: matchOf(terms, personAlias ?? undefined, idTerm('a', accountId), ...to),
@@ -222,8 +222,8 @@ export const search = {
     /** Messages that the agent sent, or that readers of its inbox may receive at the time `at`. */
     ofAgent: (agent: string, terms: SearchTerms, range: LogRange, at: number): Promise<FoundMessage[]> => {
       const match = matchOf(terms, undefined, idTerm('a', account.accountId), idTerm('f', agent))
-      // Does not name an account, because messages that moved with the agent belong to another. The query uses the
-      // delivery's account.
+      // Does not name an account, because messages that moved with the agent belong to a different one. The query uses
+      // the delivery's account.
       const otherMatch = matchOf(terms, agent, idTerm('t', agent))
       return account.all(ofAgent, { match, otherMatch, agent, at, ...range })
     },

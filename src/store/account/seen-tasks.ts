@@ -38,7 +38,7 @@ export interface SeenTask {
   why: string | null
 }
 
-// A message that is answered at once is not shown as a task. A task between two accounts is visible in both.
+// A message that is answered immediately is not shown as a task. A task between two accounts is visible in both.
 const isSeen = [
   `tasks.mode = 'task' AND tasks.account_id = :account`,
   `tasks.mode = 'task' AND tasks.recipient_account_id = :account AND tasks.account_id <> :account`,
@@ -93,7 +93,7 @@ export const seenTasks = {
     /** The most recently changed tasks of the account or of one agent, in one of these states. Null: in any state. */
     list: (states: readonly TaskState[] | null, agent: string | null, limit: number, offset: number) =>
       account.all(list, { states: states && JSON.stringify(states), agent, quiet: false, since: 0, limit, offset }),
-    /** Tasks changed since `since` that are in one of these states or silent. `total` is their number. */
+    /** Tasks changed since `since` in one of these states or with a silent recipient. `total` is their number. */
     needy: (states: readonly TaskState[], since: number, limit: number) =>
       account.all(listCounted, { states: JSON.stringify(states), agent: null, quiet: true, since, limit, offset: 0 }),
   }),

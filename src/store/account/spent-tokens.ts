@@ -1,4 +1,4 @@
-/** Counts messages from agents of other accounts to remote agents with a token, as attempts of the grid. */
+/** Counts the messages that agents of other accounts send to remote agents with a token, in the table `attempts`. */
 import { type AccountDb, precondition, query, type Statement, statement } from '../sql.ts'
 import type { NewMessage } from './new-message.ts'
 
@@ -10,7 +10,7 @@ interface Limit {
 }
 
 const ofAgent = `attempts.kind = 'remote_agent' AND attempts.subject = :to AND attempts.created_at > :since`
-// A repeated unit finds its own row.
+// Does not count the message itself, which a repeated unit has already stored.
 const requireRoom = precondition(`(SELECT count(*) FROM attempts WHERE ${ofAgent} AND attempts.id <> :id) < :max`)
 const blockedSince = query<{ at: number }>(`
   SELECT created_at AS at FROM attempts WHERE ${ofAgent} ORDER BY created_at DESC LIMIT 1 OFFSET :skip`)

@@ -179,7 +179,7 @@ const statementsAt = (end: string) => ({
     UPDATE tasks SET mode = 'task' WHERE ${end} AND tasks.id = :task AND ${isOpen} AND tasks.mode = 'message'`),
   outcome: statement(`
     SELECT task_events.n FROM tasks JOIN task_events ON ${isOfTask} WHERE ${end} AND tasks.id = :task AND ${isEvent}`),
-  // Nothing can be appended to a missing artifact.
+  // A chunk to append starts the artifact if there are no previous chunks.
   addChunk: statement(`
     INSERT INTO artifacts (account_id, task_id, n, artifact_id, append, last_chunk, name, parts)
     SELECT task_events.account_id, task_events.task_id, task_events.n, :artifact,
@@ -235,7 +235,7 @@ const deliverNotice = statement(deliver(
 ))
 const makeDue = statement(makeMessageDue)
 
-/** Makes the tasks of recipients in `account` that match `which` due, so that the worker fails them. Both are SQL. */
+/** Makes tasks due whose recipient is in `account` and matches `which`, so that the worker fails them. Both are SQL. */
 export function failForDeleted(account: string, which: string): string {
   return `
   UPDATE tasks SET expires_at = 0

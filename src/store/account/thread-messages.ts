@@ -55,7 +55,7 @@ export interface Receipt {
   repliedAt: number | null
 }
 
-/** `own` for the account's message `m` (with `join`), or `delivered` for a message `m` delivered to it as `d`. */
+/** SQL of `own` for the account's message `m` (with `join`), or of `delivered` for one delivered to it as `d`. */
 export function ofMessage(seq: string, own: string, delivered = own, join = ''): string {
   return `coalesce(
     (SELECT ${own} FROM messages AS m ${join} WHERE m.account_id = :account AND m.seq = ${seq}),
@@ -66,7 +66,7 @@ export function ofMessage(seq: string, own: string, delivered = own, join = ''):
 
 // Cross joins, so that each query starts with these few positions.
 const listed = 'json_each(:seqs) AS listed'
-// A claim may have moved the sender since.
+// The sender is not in the account, or a claim has moved it to a different account.
 const isForeign = `NOT EXISTS (SELECT 1 FROM agents WHERE agents.account_id = :account
   AND agents.id = messages.from_agent_id AND agents.moved_to IS NULL)`
 const columns = (body: string, a2a: string, flagged: string, isReceived: number, changedFor = 'NULL') => `
@@ -88,8 +88,8 @@ export const joinChanged = (message: string) =>
     )
   }`
 const isPlaced = `thread_messages.account_id = :account AND thread_messages.seq = listed.value`
-// In another account, only one of this account's agents can be the recipient, because a channel's agents belong to one
-// account.
+// A message of another account has one recipient in this account, because a channel's agents belong to one account. So
+// the join with `deliveries` cannot duplicate it.
 /** The messages whose numbers are the `value`s of `listed`. */
 const placed = (listed: string) => `
   SELECT ${
@@ -236,7 +236,7 @@ const selectNewest = `SELECT messages.seq, messages.created_at AS at, messages.c
     SELECT account_id, seq FROM thread_messages WHERE account_id = :account AND thread_id = :thread
     ORDER BY seq DESC LIMIT :limit) AS place
   JOIN messages ON messages.seq = place.seq`
-// A message of another account has one recipient in this account.
+// A message of another account has one recipient in this account, so the join cannot duplicate it.
 const newest = query<{ seq: number; at: number; channelId: string | null; fromAgentId: string }>(`
   ${selectNewest} AND messages.account_id = place.account_id
   UNION ALL
@@ -258,7 +258,7 @@ export const threadMessages = {
     /** The newest messages in some threads. */
     newestOf: (threads: number[], limit: number, user: string | null) =>
       account.all(newestOfThreads, { threads: JSON.stringify(threads), limit, user }),
-    /** The number of a thread's first message since a time, or one after its last message. Null for an empty thread. */
+    /** The number of a thread's first message since a time, or the number after its last one. Null if it is empty. */
     firstSince: async (thread: number, at: number): Promise<number | null> =>
       (await account.one(firstSince, { thread, at }))?.seq ?? null,
     /** A message's reply chain. */
@@ -298,7 +298,7 @@ const statusOf = query<RecipientStatus>(`
   WHERE messages.account_id = :account AND messages.id = :id
   ORDER BY deliveries.read_at, agents.alias`)
 
-// Only recipients in the same account. Releases in other accounts are not shown.
+// Shows only recipients in the same account. Releases in other accounts are not shown.
 const released = query<{ alias: string; leasedAt: number; releasedAt: number }>(`
   SELECT agents.alias, lease_releases.leased_at, lease_releases.released_at FROM messages
   JOIN lease_releases ON lease_releases.account_id = :account AND lease_releases.seq = messages.seq
@@ -306,7 +306,7 @@ const released = query<{ alias: string; leasedAt: number; releasedAt: number }>(
   WHERE messages.account_id = :account AND messages.id = :id
   ORDER BY lease_releases.released_at DESC LIMIT :limit`)
 
-// Only replies to the agent itself. A reply to another agent is not shown.
+// Shows only replies to the agent itself, not replies to other agents.
 const replies = query<{ alias: string; createdAt: number }>(`
   SELECT messages.from_alias AS alias, messages.created_at FROM messages
   JOIN deliveries ON deliveries.seq = messages.seq
@@ -314,7 +314,7 @@ const replies = query<{ alias: string; createdAt: number }>(`
   WHERE messages.reply_to_message_id = :id AND messages.type <> 'system'
   ORDER BY deliveries.seq DESC LIMIT :limit`)
 
-// Other members' posts in its channel are answers too, unless they reply to something else.
+// Other members' posts in the channel are answers too, unless they reply to a different message.
 const answers = query<{ id: string; alias: string; isUnread: number }>(`
   SELECT messages.id, messages.from_alias AS alias, deliveries.state = 'unread' AS is_unread
   FROM messages AS asked JOIN deliveries ON deliveries.inbox = ${inboxOf()} AND deliveries.seq > asked.seq

@@ -129,7 +129,7 @@ const userIn = query<{ one: number }>(
   `SELECT 1 AS one FROM (${ofAgent(personOf)}) AS part WHERE part.thread_id = :thread LIMIT 1`,
 )
 
-// An inbox's oldest unread messages, each with its thread.
+// The oldest unread messages of an inbox, each with its thread.
 const unreadPlaces = (inbox: string) =>
   `(
     SELECT deliveries.seq FROM deliveries

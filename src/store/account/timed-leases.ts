@@ -53,7 +53,7 @@ const move = traffic(`UPDATE deliveries SET lease_id = :into WHERE ${isLeased} A
 const close = traffic(`
   DELETE FROM leases WHERE ${live} AND NOT EXISTS (SELECT 1 FROM deliveries WHERE ${isLeased})`)
 const released = statement(`SELECT count(*) AS n FROM deliveries WHERE ${isInLease(':into')} LIMIT 1`)
-// A repeated unit may find the lease closed. Then the messages are among the newest that were read.
+// A repeated unit may find the lease closed. Then the messages are among the newest read messages.
 const acked = statement(`
   SELECT coalesce(
     nullif((SELECT count(*) FROM deliveries WHERE ${isInLease(':into', ':lease')}), 0),

@@ -54,7 +54,7 @@ export interface Conversation {
 
 /** A conversation as counted. Agents are aliases without `@`; times are milliseconds since the epoch. */
 export interface CountedConversation {
-  /** The key it is counted under, which stays the same while the conversation continues. */
+  /** The key under which the conversation is counted. It stays the same while the conversation continues. */
   key: string
   agents: string[]
   turns: number

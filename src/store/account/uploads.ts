@@ -20,7 +20,7 @@ export interface Upload {
   received: number
 }
 
-/** Selects an agent's uploads begun after `since` that no message includes yet. */
+/** Selects an agent's uploads that began after `since` and that no message includes yet. */
 export interface Uploader {
   agent: string
   since: number
@@ -102,13 +102,13 @@ export const uploads = {
   reads: (account: AccountDb) => ({
     open: (uploader: Uploader) => account.all(open, { ...uploader }),
     byId: (uploader: Uploader, id: string) => account.one(byId, { ...uploader, id }),
-    /** A row of an upload that its agent has not sent yet. */
+    /** The content of a row of an upload that no message includes yet. */
     row: async (uploader: Uploader, id: string, n: number) => (await account.one(row, { ...uploader, id, n }))?.content,
-    /** A row of an upload of a message that the agent received or sent. */
+    /** The content of a row of an upload in a message that the agent received or sent. */
     rowOfMessage: async (agent: string, message: string, id: string, n: number) =>
       (await account.one(received, { agent, message, id, n }) ?? await account.one(sent, { agent, message, id, n }))
         ?.content,
-    /** The bytes of all uploads of an agent on trial, and the bytes that it sent. Undefined without a trial. */
+    /** For an agent on trial, the bytes of all its uploads and the bytes that it sent. Undefined for other agents. */
     trialBytes: (agent: string) => account.one(trialBytes, { agent }),
   }),
   changes: (account: AccountDb) => ({

@@ -9,7 +9,7 @@ export interface Used {
   bytes: number
 }
 
-/** A send's limits, in the form that its conditions use. 0 means no limit. */
+/** A send's limits, as parameters of its conditions. 0 means no limit. */
 export interface Quotas {
   day: number
   receiver: string | null
@@ -30,7 +30,7 @@ export interface FullInbox {
   refused: number
 }
 
-/** The daily counters that a message increments: one per account, and one per recipient in another account. */
+/** The daily counters that a message increments: the account's, and that of a recipient in another account. */
 const ofDay = `usage.account_id = :account AND usage.day = :day AND usage.subject IN ('', :receiver)`
 
 export const isWithinDay = `NOT EXISTS (

@@ -75,7 +75,7 @@ export interface RefusedSend {
   createdAt: number
 }
 
-// If a send's conditions no longer hold, nothing is stored, including verdicts.
+// If a send's conditions no longer hold, neither the message nor its verdicts are stored.
 const isThere = `(:isStored = 0 OR EXISTS (
   SELECT 1 FROM messages WHERE messages.account_id = :senderAccount AND messages.id = :message))`
 const add = statement(`
@@ -132,7 +132,7 @@ const cases = query<Case>(
   ORDER BY verdicts.id DESC LIMIT :limit`,
   { isAllowed: boolean },
 )
-// Uses the index of refused messages. Another account's sender reads the verdict in its own account.
+// Uses the index of refused messages. Finds only verdicts of this account's own guardrails.
 const refused = query<RefusedSend>(`
   SELECT id, guardrail_id, guardrail_name AS guardrail, action, kinds, sender_alias AS sender, recipient, created_at
   FROM verdicts

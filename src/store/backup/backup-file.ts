@@ -48,7 +48,7 @@ export async function sealCopy(
   await requireSpace(folder, size, isSameDisk ? minFreeBytes : 0, readSpace)
   const input = { path: copy }
   const content = await (thread ? runOnThread('checkCopy', checkCopy, input) : checkCopy(input))
-  // Ignores errors, because files of other users must not prevent a backup.
+  // Ignores errors, because other users' files, which cannot be removed, must not prevent a backup.
   await removeUnfinished(folder, madeAt).catch(() => {})
   const manifest: Manifest = { program: version, madeAt: new Date(madeAt).toISOString(), ...content }
   try {

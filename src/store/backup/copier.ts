@@ -15,7 +15,7 @@ import { copyFile } from './local-copy.ts'
 import { copyTables, finishCopy } from './tables.ts'
 
 interface Copier {
-  /** Writes the database's state as of one commit to a new SQLite file. Fails with `storage_full` or after `close`. */
+  /** Writes the state of one commit to a new SQLite file. Fails with `storage_full`, and `unavailable` after `stop`. */
   copyTo(target: string): Promise<void>
   /** Aborts copies of a remote database and queued copies, and waits for the copy of a local file. */
   stop(): Promise<void>
@@ -98,8 +98,8 @@ export async function copySnapshot(
   await (await open(target, 'wx', 0o600)).close()
   const client = new FileClient(target)
   try {
-    // A copy left by a crash is never used, so it needs no log. The caller that turns the copy into a database of the
-    // grid syncs it.
+    // The copy needs no log, because a copy left by a crash is never used. A caller that makes the copy a database of
+    // the grid syncs it.
     for (const pragma of ['journal_mode = MEMORY', 'synchronous = OFF']) await client.execute(`PRAGMA ${pragma}`)
     const snapshot = await openSnapshot()
     try {

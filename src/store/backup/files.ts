@@ -11,7 +11,7 @@ import { StartError } from '../start-error.ts'
 
 const megabyte = 2 ** 20
 
-/** Fails with `storage_full` unless `bytes` fit and `minFreeBytes`, but at most a tenth of the disk, remain free. */
+/** Fails with `storage_full` unless `bytes` fit and leave `minFreeBytes`, or a tenth of the disk if less, free. */
 export async function requireSpace(
   folder: string,
   bytes: number,

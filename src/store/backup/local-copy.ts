@@ -41,7 +41,7 @@ export async function contentOf({ query }: Pick<Snapshot, 'query'>): Promise<Con
   return { schema: rows.__drizzle_migrations, rows, keys: [...keys].sort() }
 }
 
-/** Describes the difference; undefined if there is none. */
+/** Describes how the contents differ; undefined if they do not. */
 export function difference(expected: Content, found: Content): string | undefined {
   const tables = new Set([...Object.keys(expected.rows), ...Object.keys(found.rows)])
   for (const table of tables) {
@@ -56,7 +56,7 @@ export function difference(expected: Content, found: Content): string | undefine
  * Writes the state of one commit to a new SQLite file. Other connections continue to write, and the log grows.
  *
  * Only the other connection checkpoints the log, because this version of SQLite can lose commits when one connection
- * checkpoints while another writes. So this connection is never the last one, unless it is the only one.
+ * checkpoints while another writes. So this connection is never the last to close, unless it is the only one.
  */
 export async function copyFile({ path, target }: { path: string; target: string }): Promise<void> {
   // The file is created before SQLite opens it, so that only its owner may read it.

@@ -14,7 +14,7 @@ import { type DatabaseAddress, fill } from './fill.ts'
 import { openStopped } from './stopped.ts'
 import { copyingFact } from './tables.ts'
 
-/** A process sends a heartbeat every 15 s. */
+/** How long to wait for a heartbeat, which each process sends every 15 s. */
 const heartbeatMs = 20_000
 /** How long a remote source stays closed after the process that copies it was killed. */
 const closedMs = 60_000
@@ -22,8 +22,8 @@ const closedMs = 60_000
 /**
  * Copies a whole grid into an empty database. The copy continues the grid's history, so cursors stay valid. During the
  * copy, a local source is locked, and a remote source refuses new processes. Fails with `database_in_use` while a
- * process of the grid uses the source, with `database_not_empty`, and with the `StartError` of a start on the source.
- * Resolves to the copied content.
+ * process of the grid uses the source, with `database_not_empty`, and with the `StartError` that a start on the source
+ * would throw. Resolves to the copied content.
  */
 export async function copyGrid(
   { from, to, now }: { from: DatabaseAddress; to: DatabaseAddress; now: () => number },
@@ -122,7 +122,7 @@ async function heartbeatsOf(client: Client): Promise<Map<string, number>> {
   return new Map(rows.map(({ id, heartbeats }) => [String(id), Number(heartbeats)]))
 }
 
-/** Whether a process of the grid uses the database: there is a new process, or a heartbeat count has risen. */
+/** Whether a process of the grid has used the database since `before`: it started, or sent a heartbeat. */
 async function isServed(client: Client, before: Map<string, number>): Promise<boolean> {
   return [...await heartbeatsOf(client)].some(([id, count]) => before.get(id) !== count)
 }

@@ -18,7 +18,7 @@ import { Db } from '../sql.ts'
 import { type DatabaseAddress, fill } from './fill.ts'
 import { logEndings, putNew, sync, temporaryFolder } from './files.ts'
 
-/** New messages get numbers above all numbers that clients may have seen after the backup. */
+/** Skipped, so that new messages get numbers above all numbers that clients may have seen after the backup. */
 const skippedNumbers = 1_000_000
 
 export interface Restored {
@@ -38,7 +38,7 @@ interface RestoreOptions {
 /**
  * Restores a backup into a local file. The backup is first opened and checked next to the file, which stays untouched
  * until the new file replaces it. Fails with `database_in_use` while a server runs, with a `SealedFileError`, and with
- * the `StartError` of a start on the backup.
+ * the `StartError` that a start on the backup would throw.
  */
 export async function restoreFile(options: RestoreOptions & { path: string }): Promise<Restored> {
   const { backup, key, now } = options
@@ -100,7 +100,7 @@ async function withOpened<Result>(
   }
 }
 
-/** Checkpoints the log into its file. Resolves to false if the file is damaged. */
+/** Checkpoints the log into the database file. Resolves to false if the file is damaged. */
 async function canBeFolded(path: string): Promise<boolean> {
   try {
     await withDatabase(path, (client) => client.execute('PRAGMA journal_mode = DELETE'))
@@ -111,7 +111,7 @@ async function canBeFolded(path: string): Promise<boolean> {
   }
 }
 
-/** Sets a new epoch, so that older cursors are refused, and numbers that no client has seen. */
+/** Sets a new epoch, so that older cursors are refused, and skips the numbers that clients may have seen. */
 async function beginNewHistory(client: Client): Promise<void> {
   await client.execute("DELETE FROM store_facts WHERE key IN ('epoch', 'backup_claimed', 'backup_failed')")
   await client.execute({
@@ -122,7 +122,7 @@ async function beginNewHistory(client: Client): Promise<void> {
 }
 
 /**
- * Fails with the `StartError` of a start on the backup's opened database, such as `schema_newer` or
+ * Fails with the `StartError` that a start on the opened database would throw, such as `schema_newer` or
  * `migration_changed`.
  */
 async function requireKnownSchema(opened: string, backup: string, { program }: Manifest): Promise<void> {
@@ -130,8 +130,8 @@ async function requireKnownSchema(opened: string, backup: string, { program }: M
 }
 
 /**
- * A backup contains no key ring. Fails with a `StartError` if stored tokens could not be decrypted. `file` has the key
- * ring of a local file.
+ * A backup contains no key ring. Fails with a `StartError` if stored tokens could not be decrypted. `file` is the path
+ * of the key ring, for a local file.
  */
 async function requireKeys(
   { withoutKeys, backup, gridKeys }: RestoreOptions,
@@ -157,8 +157,8 @@ async function requireKeys(
 }
 
 /**
- * Renames the old file, and gives its name to the new one. The log of a removed file may remain, and SQLite would apply
- * it to the new file. Resolves to the paths of the old files.
+ * Renames the old file, and gives its name to the new file. The log of a removed file could remain, and SQLite would
+ * apply it to the new file. Resolves to the paths of the old files.
  */
 async function replace(
   path: string,

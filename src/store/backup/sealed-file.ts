@@ -1,11 +1,11 @@
 /**
  * Files that are encrypted in chunks.
  *
- * A file is one line of text, one line of JSON, and the chunks. Each chunk is AES-256-GCM of up to 1 MiB. Its nonce
- * contains its number, and whether it is the last one. So a file that was truncated, extended or reordered is rejected
- * (the STREAM construction: Hoang, Reyhanitabar, Rogaway and Vizár, "Online Authenticated-Encryption and its
- * Nonce-Reuse Misuse-Resistance", 2015). Both lines are authenticated with every chunk. Each file has its own key,
- * which scrypt (RFC 7914) derives from the passphrase and a random salt.
+ * A file is one line of text, one line of JSON, and the chunks. Each chunk is AES-256-GCM of up to 1 MiB. The nonce
+ * contains the chunk's number, and whether the chunk is the last one. So a file that was truncated, extended or
+ * reordered is rejected (the STREAM construction: Hoang, Reyhanitabar, Rogaway and Vizár, "Online
+ * Authenticated-Encryption and its Nonce-Reuse Misuse-Resistance", 2015). Both lines are authenticated with every
+ * chunk. Each file has its own key, which scrypt (RFC 7914) derives from the passphrase and a random salt.
  */
 import { scrypt } from 'node:crypto'
 import { type FileHandle, link, open, readdir, rename, rm, stat } from 'node:fs/promises'
@@ -31,7 +31,7 @@ interface Header {
   scrypt?: { n: number; r: number; p: number }
   /** The passphrase's salt; in a plain file, the key itself. */
   salt: string
-  /** Can be decrypted only with the correct key, which distinguishes a wrong key from a damaged file. */
+  /** A text that can be decrypted only with the correct key, to distinguish a wrong key from a damaged file. */
   check: string
 }
 
@@ -83,7 +83,7 @@ export async function writeNewFile(path: string, parts: AsyncIterable<Bytes>): P
   await sync(dirname(path)).catch(() => {})
 }
 
-/** Removes unfinished files of killed processes, which were not written to for an hour. */
+/** Removes unfinished files to which no process has written for an hour, because their processes were killed. */
 export async function removeUnfinished(folder: string, now: number): Promise<void> {
   for (const name of await readdir(folder)) {
     if (!/\.[0-9a-f]{8}\.part$/.test(name)) continue
@@ -170,7 +170,7 @@ async function readHeader(file: FileHandle, path: string): Promise<{ header: Hea
   if (new TextDecoder().decode(start.subarray(0, magic.length)) !== magic || end === -1) throw notOurs()
   try {
     const header = JSON.parse(new TextDecoder().decode(start.subarray(magic.length, end))) as Header
-    // A changed header would only cost time and memory, because the chunks cannot be decrypted with it.
+    // A changed header could only waste time and memory, because its chunks do not decrypt. So only `cost` is accepted.
     const { scrypt: kdf, salt, check } = header
     const isKnown = !kdf || (kdf.n === cost.n && kdf.r === cost.r && kdf.p === cost.p)
     if (isKnown && typeof check === 'string' && fromBase64(salt).length === keyBytes) {
@@ -200,7 +200,7 @@ async function* inChunks(parts: AsyncIterable<Bytes>): AsyncIterable<Bytes> {
   if (filled > 0) yield chunk.subarray(0, filled)
 }
 
-/** 11 bytes with the chunk's number, and one byte that is 1 for the last chunk. */
+/** A nonce: 11 bytes with the chunk's number, and one byte that is 1 for the last chunk. */
 function nonceOf(n: number, isLast: boolean): Bytes {
   const nonce = new Uint8Array(12)
   new DataView(nonce.buffer).setBigUint64(3, BigInt(n))
@@ -226,7 +226,7 @@ function importKey(raw: Bytes, use: 'encrypt' | 'decrypt'): Promise<CryptoKey> {
   return crypto.subtle.importKey('raw', raw, 'AES-GCM', false, [use])
 }
 
-/** `scryptSync` would block the event loop. */
+/** Derives the key with `scrypt`, because `scryptSync` would block the event loop. */
 function stretched(passphrase: string, salt: Bytes, { n, r, p }: typeof cost): Promise<Bytes> {
   return new Promise((resolve, reject) => {
     scrypt(passphrase.normalize('NFKC'), salt, keyBytes, { N: n, r, p, maxmem: 2 * 128 * n * r }, (error, key) => {

@@ -17,7 +17,7 @@ const maxBytes = 1_000_000
 /** The maximum number of variables in a statement, SQLITE_MAX_VARIABLE_NUMBER of older servers. */
 const maxVariables = 900
 
-/** Copied last. Its triggers fill the search index for agents, whose own tables are not copied. */
+/** Copied last. Its triggers fill the agents' search index, because the index's own tables are not copied. */
 const indexedTable = 'agent_numbers'
 
 /** Copies the schema and all rows into an empty database, which is marked as unfinished until `finishCopy`. */
@@ -46,7 +46,7 @@ export async function copyTables(
       sql: 'INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)',
       args,
     })),
-    // The projection fills the message index again.
+    // The message index was not copied, so the projection fills it again.
     "UPDATE projections SET seq = 0 WHERE name = 'search'",
     `PRAGMA user_version = ${Number(version)}`,
   ])
@@ -57,7 +57,7 @@ export async function finishCopy(target: Client): Promise<void> {
   await target.execute({ sql: `DELETE FROM store_facts WHERE key IN (${copyFacts.map(() => '?')})`, args: copyFacts })
 }
 
-/** The tables with their own rows. The tables behind a virtual table belong to it. */
+/** The names of the tables, without virtual tables and the tables behind them. */
 export async function tableNames(source: Pick<Snapshot, 'query'>): Promise<string[]> {
   return (await schemaOf(source)).filter(({ type, sql }) => type === 'table' && !isVirtual(sql)).map(({ name }) => name)
 }
@@ -85,7 +85,7 @@ async function copyRows(
 ): Promise<number> {
   const info = await source.query(`PRAGMA table_info(${quoted(name)})`)
   const columns = info.map(([, column]) => quoted(String(column)))
-  // Pages follow the table's storage order.
+  // Pages are read in the order in which SQLite stores the table.
   const order = /without rowid\s*$/i.test(sql)
     ? info.filter(([, , , , , key]) => Number(key) > 0).sort((a, b) => Number(a[5]) - Number(b[5]))
       .map(([, column]) => quoted(String(column)))
@@ -152,7 +152,7 @@ export function quoted(name: string): string {
 
 /** The fact that marks a database as being filled. A start refuses such a database. */
 const unfinishedFact = 'copy_unfinished'
-/** The fact that marks a remote database as being copied. Its value is when a start may write, in milliseconds. */
+/** The fact that marks a remote database as being copied. Its value is the time from which a start may write, in ms. */
 export const copyingFact = 'copying_until'
 export const copyFacts = [unfinishedFact, copyingFact]
 

@@ -1,4 +1,4 @@
-/** Whether a write that failed with a database error was committed, was not, or has an unknown outcome. */
+/** Classifies database errors, to find out whether a failed write was committed, was not, or has an unknown outcome. */
 import { LibsqlBatchError, LibsqlError } from '@libsql/client'
 
 /** The primary code of a database error, for example `SQLITE_CONSTRAINT`; empty for any other error. */
@@ -10,12 +10,12 @@ export function isConstraint(error: unknown): boolean {
   return errorCode(error).startsWith('SQLITE_CONSTRAINT')
 }
 
-/** Another process holds the lock of the local file or of the server. */
+/** Whether another process holds the lock of the local file or of the server. */
 export function isBusy(error: unknown): boolean {
   return errorCode(error).startsWith('SQLITE_BUSY')
 }
 
-/** The outcome of a write on a local file is unknown, and this process must not write again. */
+/** Whether the outcome of a write on a local file is unknown, so that this process must not write again. */
 export function isStorageFault(error: unknown): boolean {
   return /^(SQLITE_(BUSY|IOERR|CORRUPT|NOTADB)|CONNECTION_LOST)/.test(errorCode(error)) && !isFull(error)
 }
@@ -26,13 +26,13 @@ export function isFull(error: unknown): boolean {
   return error instanceof LibsqlError && error.extendedCode === 'SQLITE_IOERR_SHMSIZE'
 }
 
-/** The connection to a remote database was lost, so the outcome is unknown. */
+/** Whether the connection to a remote database was lost, so that the outcome is unknown. */
 export function isConnectionLoss(error: unknown): boolean {
   if (isConstraint(error) || isStatementFault(error)) return false
   return !/^SQLITE_/.test(errorCode(error))
 }
 
-/** A single statement caused the error, and the group was rolled back, so its units can be run one by one. */
+/** Whether a single statement failed and the group was rolled back, so that its units can be run one by one. */
 export function isStatementFault(error: unknown): boolean {
   if (isConstraint(error)) return true
   // The driver cannot represent an integer in a row that a unit returned.

@@ -27,12 +27,12 @@ interface DiskSpaceOptions {
 }
 
 const megabyte = 2 ** 20
-/** Messages are accepted again at the mark times this factor, so that the state does not flap. */
+/** Messages are accepted again when the free space exceeds the mark by this factor, so that the state does not flap. */
 const recoveryFactor = 1.1
 /** The maximum number of random bytes that the system returns at once. */
 const probeBytes = 65_536
 
-/** Whether there is space for a send. A remote database shows a lack of space only by refusing a write. */
+/** Tracks whether there is space for a send. A remote database shows a lack of space only by refusing a write. */
 export class DiskSpace {
   readonly #options: DiskSpaceOptions
   isFull = false
@@ -47,7 +47,7 @@ export class DiskSpace {
     this.#options = options
   }
 
-  /** Whether twice the mark stays free after a file of this many bytes. So files are refused before messages. */
+  /** Whether twice the mark stays free after a file of this size, so that files are refused before messages. */
   hasRoomFor(bytes: number): boolean {
     return !this.#space || this.#space.free - bytes >= 2 * this.#mark(this.#space.total)
   }
@@ -109,7 +109,7 @@ export class DiskSpace {
     return Math.min(this.#options.minFreeBytes, total / 10)
   }
 
-  /** The database's log does not fit into the file, so part of the mark must be free outside it. */
+  /** Unused pages of the file cannot hold the log, so part of the mark must be free outside the file. */
   async #hasSpace({ free, total }: FileSystemSpace, factor: number): Promise<boolean> {
     const mark = this.#mark(total) * factor
     if (free >= mark) return true

@@ -10,8 +10,8 @@ const maxKept = 1_000
 const isKept = (sql: string) => /^(select|insert|update|delete|with|begin|commit)\b/i.test(sql)
 
 /**
- * Runs statements in call order, and blocks the event loop. The first statement opens the connection. Errors come from
- * the driver's own client.
+ * Runs statements in call order, and blocks the event loop. The first statement opens the connection. Throws the same
+ * errors as the driver's own client.
  *
  * A failed statement may stay active. Until it is finished, other callers' writes are acknowledged but never committed.
  * So every error clears the cache. Statements that ran to completion are not active.
@@ -39,7 +39,7 @@ export class FileClient implements Client {
     return this.#use((connection) => this.#runAll(connection, statements, mode))
   }
 
-  /** Runs one transaction without foreign keys. They cannot be disabled within a transaction. */
+  /** Runs one transaction with foreign keys disabled, which must happen before the transaction begins. */
   migrate(statements: InStatement[]): Promise<ResultSet[]> {
     return this.#use((connection) => {
       this.#run('PRAGMA foreign_keys = off')

@@ -1,9 +1,9 @@
 /**
  * The lock of a local file, which allows one process at a time.
  *
- * It is an SQLite lock on a separate file, so it works the same on every runtime and ends with the process, and others
- * may read the database. No other code may open this file or the database. Under POSIX, closing a second descriptor of
- * a file drops the process's locks on it.
+ * It is an SQLite lock on a separate file, so it works the same on every runtime, ends with the process, and lets other
+ * processes read the database. No other code may open this file or the database, because under POSIX, closing a second
+ * descriptor of a file drops the process's locks on it.
  */
 import { existsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -42,7 +42,7 @@ export async function lockFile(path: string, wait?: LockWait): Promise<FileLock>
       return {
         async release() {
           if (client.closed) return
-          // In this mode, the next access releases the lock. Closing would wait for the garbage collector.
+          // In this mode, the next access releases the lock. Closing alone releases it only at garbage collection.
           await client.execute('PRAGMA locking_mode = NORMAL')
           await client.execute('SELECT count(*) FROM sqlite_master')
           client.close()
@@ -58,7 +58,7 @@ export async function lockFile(path: string, wait?: LockWait): Promise<FileLock>
   }
 }
 
-/** Each of several names of a file could have its own lock and log next to it. */
+/** Refuses a file with several names, because each name could have its own lock and log next to it. */
 function requireOneName(file: string): void {
   const found = statSync(file, { throwIfNoEntry: false })
   if (!found?.isFile() || found.nlink <= 1) return

@@ -1,6 +1,6 @@
 /**
  * The local database file and its accompanying files. The file `<db>.owner` only names the process that holds the
- * database. The lock of `file-lock.ts` decides.
+ * database. Only the lock of `file-lock.ts` protects the database.
  */
 import { type Client } from '@libsql/client'
 import {
@@ -46,8 +46,8 @@ export function localPath(databaseUrl: string): string | undefined {
 }
 
 /**
- * Resolves symbolic links, because SQLite names the log after the target, and the lock is next to it. It opens no file,
- * unlike `realpath` of some runtimes, because closing the file would drop its locks.
+ * Resolves symbolic links, because SQLite names the log after the target, and the lock is next to it. Unlike `realpath`
+ * of some runtimes, it opens no file, because closing the database would drop its locks.
  */
 export function fileBehind(path: string): string {
   for (let links = 0; links < maxLinks; links++) {
@@ -175,14 +175,14 @@ export function thisProcess(now: number): FileOwner {
 
 /** 16 MB, filled as pages are read. SQLite's default of 2 MB cannot hold the index ends of some thousand inboxes. */
 const cacheKb = 16_000
-/** 16 MB, which is a checkpoint about every 450 commits. One block of the WAL index covers 4,062 pages. */
+/** 16 MB, so that there is a checkpoint about every 450 commits. One block of the WAL index covers 4,062 pages. */
 const checkpointPages = 4_000
 /** A reader that starts may hold the log for a moment. There is no other writer. */
 const busyMs = 1_000
 /** A log that grew beyond this size in a large commit is truncated. */
 const maxLogBytes = 32 * 2 ** 20
 
-/** Resolves to whether the file has a log. A full disk may have no space for one. Then the file is read-only. */
+/** Sets the pragmas. Resolves to false if a full disk has no space for a log, in which case the file is read-only. */
 export async function setPragmas(client: Client, durability: 'full' | 'relaxed'): Promise<boolean> {
   const pragmas = Object.entries({
     busy_timeout: busyMs,

@@ -15,7 +15,7 @@ interface WaitingQuery extends PlainStatement {
 }
 
 interface Step extends PlainStatement {
-  /** The positions of the queries that the step runs. A set has several. */
+  /** The positions of the queries that the step answers. A set answers several. */
   places: number[]
   columns?: string[]
 }
@@ -24,7 +24,7 @@ interface Step extends PlainStatement {
 export type Send = (statements: PlainStatement[]) => Promise<(ResultSet | Error)[]>
 
 const maxTogether = 64
-/** The grid has a few hundred statements. A higher number would mean texts generated at run time. */
+/** Maximum number of known statements. The grid has a few hundred; more would mean texts generated at run time. */
 const maxKnown = 500
 
 /** How long a query waits to share the request after a running one, before it uses another stream. */
@@ -68,7 +68,7 @@ export class RemoteQueries {
   async #run(send: Send): Promise<void> {
     while (this.#waiting.length > 0) {
       const queries = this.#waiting.splice(0, maxTogether)
-      // Queries that arrive now should not have to wait for this request.
+      // The remaining queries should not have to wait for this request.
       if (this.#waiting.length > 0) this.#schedule()
       const results = await this.#results(send, queries, true).catch((error: Error) => queries.map(() => error))
       for (const [i, result] of results.entries()) {
@@ -95,7 +95,7 @@ export class RemoteQueries {
     const failed: number[] = []
     for (const [n, { sql, places, columns }] of steps.entries()) {
       const found = columns ? resultsOf(answers[n], columns) : [answers[n]]
-      // A query failed, an argument cannot be part of a set, or the results are too large together.
+      // A failed set (a failed query, a forbidden argument, or too large a result) is sent again as single queries.
       if (!found) failed.push(...places)
       for (const [k, result] of found?.entries() ?? []) results[places[k]] = result
       if (!columns && !(answers[n] instanceof Error)) this.#columns.set(sql, answers[n].columns)
@@ -128,7 +128,7 @@ function setOf(queries: PlainStatement[], columns: number): PlainStatement | und
   if (others.length === 0 || !/^select\b/i.test(sql)) return undefined
   if (!queries.every(({ args }) => args.every(isJsonValue))) return undefined
   const isShared = first.map((value, i) => others.every(({ args }) => args[i] === value))
-  // SQLite allows no column there. The set would fail, and its queries would be sent again.
+  // LIMIT and OFFSET allow no column. The set would fail, and its queries would be sent again.
   const limits = [...sql.matchAll(/\b(?:limit|offset) \?(\d+)/gi)]
   if (limits.some(([, n]) => !isShared[Number(n) - 1])) return undefined
   // Parameter 1 is the list of units.

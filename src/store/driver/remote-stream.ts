@@ -162,7 +162,7 @@ export class RemoteStream {
     return answers
   }
 
-  /** The requests, preceded by requests that store their texts, and the number of these. A new stream has no texts. */
+  /** Puts requests that store texts before the requests, and counts them. A new stream has stored no texts. */
   #store(
     baton: string | null,
     requests: (idOf: IdOf) => unknown[],
@@ -197,7 +197,7 @@ export class RemoteStream {
     return this.#post(`${this.#url}/v2/pipeline`, this.#headers, JSON.stringify({ baton, requests }))
   }
 
-  /** Closes a stream whose transaction may still be open. The server would keep it for 10 s, and keeps at most 128. */
+  /** Closes a stream whose transaction may be open. The server would keep it for 10 s, and allows at most 128. */
   #leave(): void {
     const baton = this.#baton
     this.#baton = null

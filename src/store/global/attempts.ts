@@ -41,7 +41,7 @@ export const attempts = (db: Db) => ({
     rows: list.length,
   }),
   has: async (id: string) => (await db.one(byId, { id })) !== undefined,
-  /** If the limit is reached, the time of the attempt that must expire before the next is allowed. */
+  /** If the limit is reached, the time of the attempt that must leave the window before another attempt is allowed. */
   blockedSince: async ({ kind, subject, max, since }: AttemptLimit): Promise<number | undefined> =>
     (await db.one(last, { kind, subject, since, skip: max - 1 }))?.at,
   remove: (id: string): Statement => db.bind(remove, { id }),

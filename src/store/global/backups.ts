@@ -119,7 +119,7 @@ const inFlight = crossAccountQuery<{
   ORDER BY created_at LIMIT ${maxLeases}`,
 )
 
-/** The leases returned by a heartbeat's third statement. */
+/** Converts the rows of a heartbeat's third statement to leases. */
 export function leasesOf(rows: Row[]) {
   return inFlight.rows({ columns: leaseColumns, rows })
 }

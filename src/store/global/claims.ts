@@ -42,7 +42,7 @@ interface OwnedSignups {
 export interface ClaimOffer {
   /** The oldest provisional account that contains some of the agents. */
   provisionalId: string
-  /** The number of the agents in all provisional accounts. */
+  /** The number of these agents, counted in all provisional accounts. */
   agents: number
   /** When the first of their trials ends, in milliseconds since the epoch; null if all have ended. */
   trialEndsAt: number | null
@@ -112,8 +112,8 @@ const isSkillOfMoved = `id IN (SELECT agent_skills.skill_id FROM agent_skills
 const isOpenTask = `tasks.account_id = :from AND tasks.expires_at IS NOT NULL`
 
 /**
- * Fields of an agent's new row. Two live agents cannot share an alias, even temporarily. A token was encrypted for the
- * old account only.
+ * The changed fields of an agent's new row. It is inserted as deleted, because two live agents cannot share an alias,
+ * even temporarily. It has no token, because the token was encrypted for the old account only.
  */
 const changedColumns = {
   signup_id: 'NULL',
@@ -129,7 +129,7 @@ const changedColumns = {
  * deliveries move: those to be read or answered, and those between moving agents, with their conversations.
  */
 const moves = [
-  // The account may already have a skill with the same name and another id.
+  // The new account may already have a skill with the same name and a different id.
   `UPDATE agent_skills SET account_id = :to, skill_id = (
     SELECT own.id FROM skills AS own WHERE own.account_id = :to AND own.name = (
       SELECT skills.name FROM skills WHERE skills.account_id = :from AND skills.id = agent_skills.skill_id))
@@ -158,7 +158,7 @@ const moves = [
   WHERE seq IN (SELECT messages.seq FROM messages WHERE messages.account_id = :from)
     AND account_id = :from AND ${isMoved(agentOf())} AND (state IN ('unread', 'parked') OR ${isMoved(senderOf)}
       OR task_id IN (SELECT tasks.id FROM tasks WHERE ${isOpenTask} AND ${isMoved('recipient_agent_id')}))`,
-  // Lease releases follow the deliveries in their inboxes.
+  // Lease releases move together with the deliveries of their inboxes.
   `UPDATE lease_releases SET account_id = :to WHERE account_id = :from AND inbox IN (
     SELECT agent_numbers.n FROM agent_numbers WHERE agent_numbers.account_id = :to AND ${
     isMoved('agent_numbers.agent_id')
@@ -213,9 +213,9 @@ export const claims = (db: Db) => {
       db.bind(close, { from, name, at }),
     ],
     /**
-     * Moves agents into the account `to`: alias, settings, skills, keys, unread messages and messages among them, the
-     * open tasks that they work on, and the idempotency keys since `keysSince`. Their other open tasks are canceled.
-     * Fails the unit unless the user owns `to`. The log wakes the agents and the followers of the tasks.
+     * Moves agents into the account `to`: alias, settings, skills, keys, unread messages, messages between these
+     * agents, the open tasks that they work on, and the idempotency keys since `keysSince`. Their other open tasks are
+     * canceled. Fails the unit unless the user owns `to`. The log wakes the agents and the followers of the tasks.
      */
     move: async (
       { from, user, at }: Claim,

@@ -4,7 +4,7 @@ import { agentOf, inboxOf } from '../account/inbox-message.ts'
 import { crossAccountQuery, crossAccountStatement, type Db, type Query, type Statement, statement } from '../sql.ts'
 import { isAtPosition, type StoredFollower } from './pulse.ts'
 
-/** A follower's position. There is no row while its output is being removed. */
+/** A follower's position. There is no row while the follower's output is being removed. */
 export const positionOf = (follower: StoredFollower) =>
   `(SELECT projections.seq FROM projections WHERE projections.name = '${follower}' AND projections.seq >= 0)`
 
@@ -14,7 +14,7 @@ export const inBatch = `m.seq > :after AND m.seq <= :upTo AND ${isAtPosition}`
 // Each message has two sides. The second side is the recipient's account, if it is a different one.
 const isOwn = `side.n = 0`
 const account = `iif(${isOwn}, m.account_id, d.account_id)`
-/** A claim may have moved the agent to or from the account. */
+/** Condition: the agent is or was in the account. A claim may have moved it to or from the account. */
 const hasBeenIn = (account: string, agent: string) =>
   `EXISTS (SELECT 1 FROM agents WHERE agents.account_id = ${account} AND agents.id = ${agent})`
 const sender = `iif(${hasBeenIn(account, 'm.from_agent_id')}, '', m.from_agent_id)`
@@ -139,7 +139,7 @@ export const conversations = (db: Db) => ({
       rows: batch.upTo - batch.after,
       isTraffic: true,
     })),
-  /** Starts placing all messages again. From now on, their positions are removed. */
+  /** Starts placing all messages again. First, `empty` removes their positions. */
   startAgain: (): Statement => db.bind(begin),
   /** Removes up to `limit` positions per table. Once there are none, the follower restarts. */
   empty: (limit: number): Statement[] => [
@@ -162,7 +162,7 @@ export interface LivePlace {
   toAgentId: string | null
 }
 
-// A unit stores positions together with the follower's position, so everything up to that position is complete.
+// A unit stores messages' positions together with the follower's position, so all positions up to it are stored.
 const newPlaces = crossAccountQuery<LivePlace>(
   'new places of watched accounts',
   `

@@ -61,7 +61,7 @@ export class KeyCache {
     // map.
     const kept = this.#kept
     const found = await read()
-    // A key with a grant is not cached, because the grant expires by itself.
+    // A key with a grant is not cached, because a grant expires without a commit that would clear the cache.
     if (found && found.grantId === null) kept.set(hash, found)
     return found
   }

@@ -1,4 +1,4 @@
-/** Joins and conditions for the access that a grant still permits. Every statement checks them again. */
+/** Joins and conditions for the access that a grant still permits. Every statement checks this access again. */
 import { type Permission, permissions } from '../../auth/actor.ts'
 
 /** Condition on a joined membership: its role has the permission. */

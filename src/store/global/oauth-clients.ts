@@ -31,9 +31,9 @@ interface ClientDocument {
 }
 
 /**
- * Limits on stored registered clients. Above `total`, the oldest unused ones that registered by `youngSince` are
- * removed. Above `most`, younger unused ones are removed too. If more than `total` are in use, those last used by
- * `idleSince` are removed.
+ * Limits on stored registered clients. Above `total` clients, the oldest unused ones that registered by `youngSince`
+ * are removed. Above `most` clients, younger unused ones are removed too. If more than `total` clients have been used,
+ * those last used by `idleSince` are removed.
  */
 interface RegistrationLimits {
   total: number
@@ -69,7 +69,7 @@ const evictIdle = statement(`
     ORDER BY last_used_at
     LIMIT min(${removedAtOnce}, max(0,
       (SELECT count(last_used_at) FROM oauth_clients WHERE kind = 'registered') - :total)))`)
-// The clients that a user authorized, least recently used first, unless another user has authorized them too.
+// Deletes the user's least recently used clients, except clients that another user has authorized too.
 const removeOfUser = crossAccountStatement(
   'clients of a user',
   `

@@ -19,7 +19,7 @@ interface NewConsentRequest {
   expiresAt: number
 }
 
-/** The proofs required for a decision: the form's handle, the page's cookie, and the session of both. */
+/** The proofs required for a decision: the form's handle, the page's cookie, and the session to which both belong. */
 export interface ConsentProof {
   handleHash: string
   cookieHash: string
@@ -114,6 +114,6 @@ const administers = query(`
 export const picker = (db: Db) => ({
   administered: (user: string, limit: number) => db.all(administered, { user, limit }),
   administers: async (account: string, user: string) => (await db.one(administers, { account, user })) !== undefined,
-  /** Agents of the user's accounts, by alias. An alias, a description or an account name contains `search`. */
+  /** Agents of the user's accounts whose alias, description or account name contains `search`, by alias. */
   agents: (user: string, search: string, limit: number) => db.all(agents, { user, search, limit }),
 })

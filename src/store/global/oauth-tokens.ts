@@ -120,7 +120,7 @@ export const tokens = (db: Db) => ({
   byHash: (hash: string) => db.one(byHash, { hash }),
   /**
    * Consumes a refresh token. Returns a row for its first use, and for `maxRepeats` repeats if it was used after
-   * `graceSince`. Between two repeats, a pair must have been issued by `repeatedSince`.
+   * `graceSince`. For each repeat after the first, the last pair of tokens must have been issued by `repeatedSince`.
    */
   rotate: (
     { accountId, ...token }: RefreshExchange,

@@ -3,7 +3,7 @@ import { crossAccountQuery, crossAccountStatement, type Db, type Statement } fro
 
 /**
  * The kinds of outbox: one sender's messages to a remote agent, status requests for one of these messages, a task's
- * events for its webhook, and an account's events for a webhook. In the last, the agent is the webhook itself.
+ * events for its webhook, and an account's events for a webhook. For the last kind, the webhook itself is the agent.
  */
 export type OutboxKind = 'inbox' | 'task' | 'push' | 'webhook'
 
@@ -40,7 +40,7 @@ export interface DueOutbox {
   dueAt: number
 }
 
-/** Condition: no live process holds the row. `:instance` is this process. Only remote databases list others. */
+/** Condition: no live process holds the row. `:instance` is this process. Only a remote database lists others. */
 export const isFree = `(claimed_by IS NULL
     OR (substr(claimed_by, 1, 36) <> :instance AND substr(claimed_by, 1, 36) NOT IN (SELECT instances.id FROM instances)))`
 
@@ -73,7 +73,7 @@ const due = crossAccountQuery<DueOutbox>(
   [
     dueOf('inbox', { id: 'outbox.sender_id', condition: hasRoom('outbox.account_id', 'outbox.agent_id') }),
     dueOf('task'),
-    // The tasks of an agent that moves end in the account that it leaves.
+    // When an agent moves, its tasks end in the account that it leaves, and their webhooks are still notified.
     dueOf('push', { url: 'outbox.url', goesOn: ' OR agents.moved_to IS NOT NULL' }),
     `
   SELECT 'webhook' AS kind, outbox.account_id, outbox.id AS agent_id, 'webhook' AS alias, outbox.id, outbox.url AS remote_url,

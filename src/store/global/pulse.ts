@@ -87,7 +87,7 @@ const nextTexts = crossAccountQuery<{ upTo: number | null }>(
       SELECT seq, length(body) AS chars FROM messages WHERE seq > :after AND seq <= :end ORDER BY seq LIMIT :limit))
   WHERE chars_before < :chars`,
 )
-/** So few messages that their texts can be read together, regardless of their length. */
+/** The number of messages whose texts can be read together, regardless of their length. */
 const fewTexts = 25
 const nextEvents = query<{ upTo: number | null }>(
   `SELECT max(seq) AS up_to FROM (SELECT seq FROM log WHERE seq > :after AND seq <= :end ORDER BY seq LIMIT :limit)`,

@@ -4,14 +4,14 @@ import { type ExpiringDelivery, isSending } from '../account/endings.ts'
 import { isQuiet } from '../account/task-changes.ts'
 import { crossAccountQuery, crossAccountStatement, type Db, type Statement, statement } from '../sql.ts'
 
-// These queries return only ids. Each account's rows are removed separately, except rows without dependents.
+// These queries return only ids, because each account's rows are removed separately, except rows without dependents.
 const keys = crossAccountQuery<{ accountId: string; messageId: string }>(
   'old idempotency keys',
   `
   SELECT sender_account_id AS account_id, message_id FROM idempotency_keys WHERE created_at <= :until
   ORDER BY created_at LIMIT :limit`,
 )
-// Message ids sort by time, so an account's first one is its oldest.
+// Message ids sort by time, so an account's first message is its oldest.
 const withMessages = crossAccountQuery<{ id: string; until: number }>(
   'accounts with old messages',
   `
@@ -140,7 +140,7 @@ export function retention(db: Db) {
     }),
     /** The accounts and messages of idempotency keys stored by `until`, oldest first. */
     keys: (until: number, limit: number) => db.all(keys, { until, limit }),
-    /** Accounts with messages stored more than `kept` ms before `now`, or longer than the account's own retention. */
+    /** Accounts with messages that are older at `now` than `kept` ms, or than the account's own retention. */
     accountsWithMessages: (now: number, kept: number, limit: number) => db.all(withMessages, { now, kept, limit }),
     /** Provisional accounts opened by `until` whose trials have all ended at `at`, oldest first. */
     unclaimed: (until: number, at: number, limit: number) => db.all(unclaimed, { until, at, limit }),

@@ -10,7 +10,7 @@ const due = crossAccountQuery<{ accountId: string; id: string; agentId: string }
 )
 
 export const scheduled = (db: Db) => ({
-  /** Messages in order of time, at most this many per account. */
+  /** Messages in order of time, at most `ofAccount` per account. */
   due: (now: number, { limit, ofAccount }: { limit: number; ofAccount: number }) =>
     db.all(due, { now, limit, ofAccount }),
 })

@@ -91,7 +91,7 @@ export const sealedTokens = (db: Db): readonly SealedTable[] =>
       }),
   }))
 
-/** The key of every stored token, with the number of tokens encrypted with it. */
+/** The keys of the stored tokens, each with the number of tokens encrypted with it. */
 export async function tokensByKey(tables: readonly Pick<SealedTable, 'byKey'>[]): Promise<Map<string, number>> {
   const counts = new Map<string, number>()
   for (const table of tables) {

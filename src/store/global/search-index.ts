@@ -56,8 +56,8 @@ const whole = crossAccountQuery<{ text: string | null }>(
  * A term is a letter, followed by an id without hyphens or a text in hexadecimal, so that the tokenizer does not split
  * it. `a`: the sender's account; `b`: another account that received the unchanged text; `f`: the sender; `t`: a
  * recipient; `x`: a recipient with its own version; `n`: the sender's alias; `r`: the recipient as addressed; `c`: the
- * channel. Or followed by a word: `h`: a kind of content; `w`: a word of the text; `k`: a word of the version delivered
- * to an agent, whose id comes first.
+ * channel. These letters are followed by a word: `h`: a kind of content; `w`: a word of the text; `k`: a word of the
+ * version delivered to an agent, whose id comes first.
  */
 const term = (kind: string, value: string) => `' ${kind}' || hex(${value})`
 const idTerm = (kind: string, id: string) => `' ${kind}' || replace(${id}, '-', '')`

@@ -70,7 +70,7 @@ const requireOwned = crossAccountStatement(
   preconditionText(`NOT EXISTS (${accountsNotOwned})`),
 )
 
-// Used codes store the id of the attempt, so that a repeated unit succeeds again.
+// Rows store the id of the attempt that added or used them, so that a repeated unit succeeds again.
 const addPasskey = statement(`
   INSERT INTO passkeys (id, user_id, credential_id, public_key, counter, transports, name, created_at)
   VALUES (:id, :userId, :credentialId, :publicKey, :counter, :transports, :name, :at)

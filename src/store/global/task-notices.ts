@@ -1,4 +1,4 @@
-/** The follower `task notices`: a task's event makes the push notifications of its client due. */
+/** The follower `task notices`: after a task's event, schedules the push notifications to the task's client. */
 import { crossAccountStatement, type Db, type Statement } from '../sql.ts'
 
 const beDue = crossAccountStatement(

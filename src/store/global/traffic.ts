@@ -9,7 +9,7 @@ const periods = Object.entries(trafficKeptMs).map(([ms, kept]) => `SELECT ${ms} 
 
 /**
  * The statement that counts messages per pair and, with an empty source and target, per account. `chosen` is a
- * condition on `messages AS m`. Counts that would be too old are omitted.
+ * condition on `messages AS m`. Counts that `trafficKeptMs` would no longer keep are omitted.
  */
 export const counting = (name: string, chosen: string) =>
   crossAccountStatement(
@@ -52,7 +52,7 @@ export const traffic = (db: Db) => ({
     rows: batch.upTo - batch.after,
     isTraffic: true,
   }),
-  /** Starts counting all messages again. From now on, the counts are removed. */
+  /** Starts counting all messages again. First, `empty` removes the counts. */
   startAgain: (): Statement => db.bind(begin),
   /** Removes part of the counts. Once there are none, the follower restarts. */
   empty: (limit: number): Statement[] => [{ ...db.bind(empty, { limit }), rows: limit }, db.bind(restart)],
