@@ -55,8 +55,8 @@ function asHook(row: HookRow): Hook {
 }
 
 /**
- * Creates a hook, with an agent of type `hook` as its sender. Only this returns the URL. Fails like `createAgent`, or
- * with `agent_not_found`, `channel_not_found`, `invalid_input` or `confirmation_required`.
+ * Creates a hook, with an agent of type `hook` as its sender. Only this call returns the URL. Fails like `createAgent`,
+ * or with `agent_not_found`, `channel_not_found`, `invalid_input` or `confirmation_required`.
  */
 export async function createHook(account: AccountStore, input: HookInput): Promise<{ id: string; address: string }> {
   const { actor, change, deps } = account

@@ -303,7 +303,7 @@ function edgeHref(visit: Visit, edge: NetworkEdge): string {
   const { a, b, there, back, threadId, isReadable } = edge
   if (threadId !== undefined) return visit.path('conversations', String(threadId))
   if (isReadable) {
-    // Messages of these ends are listed by conversation id, or are exchanged with another account.
+    // Links to a search if the messages are listed by conversation id or are exchanged with another account.
     const [from, to] = there >= back ? [a, b] : [b, a]
     return `${searchPath(visit.membership.id)}?${new URLSearchParams({ q: `from:${from.name} to:${to.name}` })}`
   }

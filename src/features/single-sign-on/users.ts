@@ -43,7 +43,7 @@ export async function signIn(
   return userId
 }
 
-/** Statements that add the user. An unverified address may belong to someone else. */
+/** Returns statements that add the user. An unverified address is stored as such: it may be someone else's. */
 async function newUser(
   { global, feature, deps }: Store,
   provider: Provider,

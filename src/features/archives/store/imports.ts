@@ -40,7 +40,7 @@ const show = statement(`
 const open = statement(`UPDATE accounts SET state = 'claimed' WHERE id = :account AND state = 'importing'`)
 const forget = statement(`DELETE FROM store_facts WHERE key = :key`)
 
-/** The key of the record of an unfinished import. Retention checks it and keeps rows that later rows refer to. */
+/** The key of an unfinished import's record. While it exists, retention keeps rows that later rows may refer to. */
 const keyOf = (account: string) => `import:${account}`
 
 export const archiveImports = (db: Db) => ({
