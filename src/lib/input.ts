@@ -7,14 +7,14 @@ import { hasAtMost, wellFormed } from './text.ts'
 export function parse<T>(schema: z.ZodType<T>, input: unknown, code: ErrorCode = 'invalid_input'): T {
   const result = check(schema, input)
   if (result.success) return result.data
-  // Report values only after validation failed, because this costs several times as much.
+  // Values are reported only after validation failed, because reporting makes validation several times as slow.
   const { field, problem } = describe(check(schema, input, { reportInput: true }).error!.issues[0])
   throw new GridError(code, `${field || 'The input'} ${problem}.`, { field })
 }
 
 const impossible = z.custom<never>(() => false, 'has a length that is not a number')
 
-/** Calls `safeParse`. zod compares the `length` of any object with a limit, which may throw if it is not a list. */
+/** Calls `safeParse`. Also fails instead of throwing if zod cannot compare an object's `length` with a limit. */
 export function check<T>(schema: z.ZodType<T>, input: unknown, params?: z.core.ParseContext<z.core.$ZodIssue>) {
   try {
     return schema.safeParse(input, params)
@@ -124,7 +124,7 @@ export const choicesInput = z.array(z.string().max(120)).describe('Up to 6 choic
  * docs/protocol/README.md, "Limits".
  */
 export const signupInput = z.object({
-  // An email address or an alias that is too long has a separate error.
+  // The lengths are only described here, because an email address or alias that is too long has its own error.
   owner_email: z.string().meta({ maxLength: 254 }).describe('Email address of the human owner'),
   alias: z.string().meta({ maxLength: 32 }).describe('Desired alias: 3 to 32 characters of a-z, 0-9 and -'),
   // `signUp` checks the length after removing invisible characters.
