@@ -78,8 +78,8 @@ function size({ origin }: { origin: string }, end: 'least' | 'most', n: number |
 }
 
 /**
- * Limits a text to `max` characters, counted like in JSON Schema (RFC 8259 §7 and §8.2: Unicode characters). zod's
- * `max` counts UTF-16 code units instead. Apply this last, because zod's methods drop the published `maxLength`.
+ * Limits a text to `max` characters, counted as in JSON Schema (RFC 8259 §7 and §8.2: Unicode characters). zod's `max`
+ * counts UTF-16 code units instead. Apply this last, because zod's methods drop the published `maxLength`.
  */
 export function atMost(schema: z.ZodString, max: number): z.ZodString {
   return schema.refine((text) => hasAtMost(text, max), `must have at most ${max} characters`).meta({ maxLength: max })
@@ -112,7 +112,7 @@ export const mediaType = atMost(
   100,
 )
 
-/** A message's parts. The schema omits their members, because it is part of each model's context. */
+/** A message's parts. The schema omits their members, because schemas are part of each model's context. */
 export const partsInput = z.array(z.record(z.string(), z.unknown())).max(20)
   .describe('{text | raw (base64) | url (https) | data | upload_id, mediaType?, filename?}')
 

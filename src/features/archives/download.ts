@@ -1,4 +1,4 @@
-/** Streams an archive while it is being read, and limits concurrent downloads. See docs/security.md, "Overload". */
+/** Streams archives to clients, and limits concurrent downloads. See docs/security.md, "Overload". */
 import { placeIn } from '../../answers/downloads.ts'
 import { GridError } from '../../errors.ts'
 import type { CallerConnection } from '../../lib/http/caller-connection.ts'

@@ -51,7 +51,7 @@ class Digests {
   }
 }
 
-/** The lines as bytes, followed by the signed list. */
+/** Yields the lines as bytes, followed by the signed list. */
 export async function* withSignature(
   lines: AsyncIterable<string>,
   signer: (text: string) => Promise<Pick<LastLine, 'public_key' | 'protected' | 'signature'>>,

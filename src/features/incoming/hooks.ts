@@ -34,7 +34,7 @@ export interface HookInput {
   format: HookFormat
   /** Set only for the format `template`. */
   template?: string
-  /** The required signature scheme, if any: GitHub's or Standard Webhooks. */
+  /** The secret with which requests must be signed, if any, in the scheme of GitHub or Standard Webhooks. */
   secret?: string
 }
 

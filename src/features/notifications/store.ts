@@ -178,7 +178,7 @@ export const notificationTables = {
      */
     news: (user: string, { thread = 0, after = 0 }: { thread?: number; after?: number }): Promise<News[]> =>
       account.all(news, { user, thread, after }),
-    /** Unread messages of people to a user's alias, newest first. Channel posts are excluded. */
+    /** Unread messages from people to a user's alias, newest first. Channel posts are excluded. */
     unread: (user: string) => account.all(unread, { user }),
     /** A user's digest settings and email address. Undefined if they get no digests. */
     digest: (user: string) => account.one(digest, { user }),

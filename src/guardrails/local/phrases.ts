@@ -135,8 +135,8 @@ class PhraseAutomaton {
   }
 
   /**
-   * Calls `onMatch` with the end of each phrase found, longest first. If it returns true, shorter phrases ending there
-   * are skipped.
+   * Calls `onMatch` for each phrase found, in the order of their ends, longest first. If it returns true, shorter
+   * phrases with the same end are skipped.
    */
   search(text: string, onMatch: (start: number, end: number, phrase: number) => boolean): void {
     if (this.#stateCount === 1) return

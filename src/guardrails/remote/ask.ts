@@ -11,7 +11,7 @@ import { type FailureReason, ProviderFailure, type ProviderTools, type Span } fr
 interface Question<Answer> {
   url: URL
   body: unknown
-  /** Headers in addition to those for JSON. Called for each attempt with the text of the body. */
+  /** Returns headers in addition to those for JSON. Called for each attempt with the text of the body. */
   headers?: (body: string) => Record<string, string>
   /** The response's schema. Other fields are ignored. */
   answer: z.ZodType<Answer>

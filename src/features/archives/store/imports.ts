@@ -44,7 +44,7 @@ const forget = statement(`DELETE FROM store_facts WHERE key = :key`)
 const keyOf = (account: string) => `import:${account}`
 
 export const archiveImports = (db: Db) => ({
-  /** Names that other accounts use or have used. A deleted agent's alias stays reserved. */
+  /** The names among these that other accounts use or have used. A deleted agent's alias stays reserved. */
   taken: (account: string, aliases: string[], agents: string[]): Promise<TakenName[]> =>
     db.all(taken, { account, aliases: JSON.stringify(aliases), agents: JSON.stringify(agents) }),
   /** The digest of the archive whose import into the account is unfinished. */

@@ -246,7 +246,7 @@ export const archivedTables: readonly ArchivedTable[] = [
     record: 'access_entry',
     table: 'agent_access',
     fields: fields('agent_id alias'),
-    // On another grid, the alias may belong to someone else.
+    // The entry is pending, because the alias may belong to someone else on another grid.
     store: { pending: () => ['1'] },
   },
   { record: 'skill', table: 'skills', fields: fields('id name description created_at') },
