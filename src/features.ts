@@ -30,6 +30,6 @@ export const webFeatures = () => features.flatMap(({ web }) => web ?? [])
 /** Settings of the features, for `readConfig`. */
 export const featureSettings = features.flatMap(({ settings }) => settings ?? [])
 
-/** The features' telemetry, for the dependencies of a serving process. */
+/** Starts the telemetry of the features, for a serving process. */
 export const openTelemetry: OpenTelemetry = async (process) =>
   Object.assign({}, ...await Promise.all(features.map(({ telemetry }) => telemetry?.(process)))) as Telemetry

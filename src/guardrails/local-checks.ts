@@ -40,14 +40,14 @@ type LocalVerdict = Verdict & { spans: readonly Span[] }
 export class LocalChecks {
   readonly #providers: readonly Provider[]
   readonly #prepared = new LruMap<string, GuardrailCheck>(maxBytes)
-  /** Verdicts for the last text, because sender and recipient often have the same guardrail. */
+  /** Verdicts for the last text and its joined pieces, because sender and recipient often have the same guardrail. */
   readonly #verdicts = oncePerText(() => new Map<GuardrailCheck, Promise<LocalVerdict>>())
 
   constructor(providers = localProviders) {
     this.#providers = providers
   }
 
-  /** Resolves to the reason why a configuration cannot work. Undefined if it can. */
+  /** Resolves to the reason why a configuration cannot work. Undefined if it can work. */
   async prepare(given: LocalConfig): Promise<{ field: string; message: string } | undefined> {
     try {
       await Promise.resolve(this.#of(given))
@@ -66,7 +66,7 @@ export class LocalChecks {
     const together = putTogether(text, pieces)
     const { kinds, spans } = await this.#verdictOf(check, { ...guarded, text: together.text })
     const split = inSeveral(together, spans)
-    // An objection without spans applies to the complete text.
+    // An objection without spans already applies to the complete text.
     if (split.length === 0 || (whole.kinds.length > 0 && whole.spans.length === 0)) return whole
     return { kinds: [...new Set([...whole.kinds, ...kinds])], spans: few(joined([...whole.spans, ...split]), text) }
   }

@@ -25,7 +25,7 @@ export const maxSpans = 1_000
 export interface Verdict {
   /** The kinds found, such as `email address`. Senders see them, so they never contain a pattern. */
   readonly kinds: readonly string[]
-  /** The known positions. A redaction with neither spans nor replacement masks the complete text. */
+  /** The positions of the findings. A redaction with neither spans nor replacement masks the complete text. */
   readonly spans?: readonly Span[]
   /** The text to deliver instead, if the provider rewrites it. */
   readonly replacement?: string
@@ -93,7 +93,7 @@ export function provider<Shape extends z.ZodRawShape>(
 export const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https address' }).max(2_000)
   .refine((text) => !/^[a-z]+:\/\/[^/]*@/i.test(text), 'must have no user or password; use the token')
 
-/** The URL of the service that receives the texts. Undefined for a local provider. */
+/** Returns the URL of the service that receives the texts. Undefined for a local provider. */
 export function serviceOf({ address }: Provider, config: unknown): URL | undefined {
   return address === undefined ? undefined : new URL((config as Record<string, string>)[address])
 }
@@ -123,7 +123,7 @@ export type FailureReason =
   | 'wrong_token'
   | 'too_slow'
 
-/** The message is for the operator. It never contains the token, the text or the response. */
+/** A provider's failure. The message is for the operator. It never contains the token, the text or the response. */
 export class ProviderFailure extends Error {
   readonly reason: FailureReason
 

@@ -42,7 +42,7 @@ export const listedProviders: readonly ListedProvider[] = providers.map(
   },
 )
 
-/** Time limits of a local check and of its preparation. Preparation is shorter, to leave time for the check. */
+/** Time limits of a local check and of its preparation. Preparation gets less time, so that the check has enough. */
 const checkMs = 1_500
 const prepareMs = 900
 const thread = { program: 'guardrails', maxMegabytes: 192, maxWaitMs: 4 * second } as const

@@ -1,4 +1,4 @@
-/** Base64 (RFC 4648 §4): encoding, decoding and detection. */
+/** Encodings: base64 (RFC 4648 §4), UTF-8 and canonical JSON. */
 import { Buffer } from 'node:buffer'
 
 /** Whether a text is base64 in either alphabet, with or without padding. @see RFC 4648 §4, §5 */

@@ -1,7 +1,7 @@
 import { type AddressInfo, createServer } from 'node:net'
 
 /**
- * A port that is currently free, for URLs that must be known before a server listens. Fails if `wanted` is not free.
+ * Returns a port that is free now, for URLs that must be known before a server listens. Fails if `wanted` is not free.
  */
 export async function freePort(host = '127.0.0.1', wanted = 0): Promise<number> {
   const server = createServer()

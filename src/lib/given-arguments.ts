@@ -36,15 +36,15 @@ export interface ReadArguments {
 
 /** Arguments that callers rely on. An empty value is an error and does not count as absent. */
 const neverEmpty = ['acks', 'lease_id', 'message_ids', 'hash']
-/** Arguments whose absence makes a call do more. For them, null is an error, too. */
+/** Arguments whose absence makes a call do more, so null is also an error. */
 const neverNull = ['lease_id', 'message_ids', 'hash']
 const maxIgnored = 20
 const maxNameLength = 64
 
 /**
  * Treats null and empty texts as absent, converts texts to the type that the schema requires, and reduces numbers to
- * their maximum. Fails with `invalid_input` for an unknown argument that resembles a known one, or if a required one is
- * missing, or if the rules are strict. Otherwise ignores unknown arguments.
+ * their maximum. Fails with `invalid_input` for an unknown argument if it resembles a known one, a required one is
+ * missing, or the rules are strict. Otherwise, ignores unknown arguments.
  */
 export function readArguments(schema: ArgumentSchema, given: Arguments, rules: ArgumentRules): ReadArguments {
   const clipped: Record<string, number> = {}
@@ -106,7 +106,7 @@ function readValue(
   return readMembers(schema, value, `${path}.`, clipped)
 }
 
-/** Parses an entry that is an object. Other entries are unchanged. */
+/** Parses an entry that is an object. Returns any other entry unchanged. */
 function readEntry(
   items: ArgumentSchema | undefined,
   entry: unknown,
@@ -153,7 +153,7 @@ function exampleOf({ type, items, properties, required = [], anyOf }: ArgumentSc
   if (anyOf) return exampleOf(anyOf[0])
   if (type === 'array') return [exampleOf(items ?? {})]
   if (type !== 'object') return '…'
-  // The schema of parts does not list their members.
+  // The schema of a message's parts does not list their members.
   if (!properties) return { text: '…' }
   const names = required.length > 0 ? required : Object.keys(properties).slice(0, 1)
   return Object.fromEntries(names.map((name) => [name, exampleOf(properties[name])]))

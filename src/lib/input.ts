@@ -7,14 +7,14 @@ import { hasAtMost, wellFormed } from './text.ts'
 export function parse<T>(schema: z.ZodType<T>, input: unknown, code: ErrorCode = 'invalid_input'): T {
   const result = check(schema, input)
   if (result.success) return result.data
-  // Report values only after validation failed, because this costs several times as much.
+  // Values are reported only after validation failed, because reporting makes validation several times as slow.
   const { field, problem } = describe(check(schema, input, { reportInput: true }).error!.issues[0])
   throw new GridError(code, `${field || 'The input'} ${problem}.`, { field })
 }
 
 const impossible = z.custom<never>(() => false, 'has a length that is not a number')
 
-/** Calls `safeParse`. zod compares the `length` of any object with a limit, which may throw if it is not a list. */
+/** Calls `safeParse`. Also fails instead of throwing if zod cannot compare an object's `length` with a limit. */
 export function check<T>(schema: z.ZodType<T>, input: unknown, params?: z.core.ParseContext<z.core.$ZodIssue>) {
   try {
     return schema.safeParse(input, params)
@@ -78,8 +78,8 @@ function size({ origin }: { origin: string }, end: 'least' | 'most', n: number |
 }
 
 /**
- * Limits a text to `max` characters, counted like in JSON Schema (RFC 8259 §7 and §8.2: Unicode characters). zod's
- * `max` counts UTF-16 code units instead. Apply this last, because zod's methods drop the published `maxLength`.
+ * Limits a text to `max` characters, counted as in JSON Schema (RFC 8259 §7 and §8.2: Unicode characters). zod's `max`
+ * counts UTF-16 code units instead. Apply this last, because zod's methods drop the published `maxLength`.
  */
 export function atMost(schema: z.ZodString, max: number): z.ZodString {
   return schema.refine((text) => hasAtMost(text, max), `must have at most ${max} characters`).meta({ maxLength: max })
@@ -112,7 +112,7 @@ export const mediaType = atMost(
   100,
 )
 
-/** A message's parts. The schema omits their members, because it is part of each model's context. */
+/** A message's parts. The schema omits their members, because schemas are part of each model's context. */
 export const partsInput = z.array(z.record(z.string(), z.unknown())).max(20)
   .describe('{text | raw (base64) | url (https) | data | upload_id, mediaType?, filename?}')
 
@@ -124,7 +124,7 @@ export const choicesInput = z.array(z.string().max(120)).describe('Up to 6 choic
  * docs/protocol/README.md, "Limits".
  */
 export const signupInput = z.object({
-  // An email address or an alias that is too long has a separate error.
+  // The lengths are only described here, because an email address or alias that is too long has its own error.
   owner_email: z.string().meta({ maxLength: 254 }).describe('Email address of the human owner'),
   alias: z.string().meta({ maxLength: 32 }).describe('Desired alias: 3 to 32 characters of a-z, 0-9 and -'),
   // `signUp` checks the length after removing invisible characters.

@@ -73,7 +73,7 @@ const needed = [
   ...beside(shorthand, String.raw`[\u{1bca0}-\u{1bca3}]`),
   ...beside(music, String.raw`[\u{1d173}-\u{1d17a}]`),
   String.raw`(?<=${visible(scripts('Egyptian_Hieroglyphs'))})[\ufe00-\ufe06]`,
-  // The first preserves the order of combining marks. The second shows as a hyphen if it is at the end of a line.
+  // U+034F preserves the order of combining marks. U+00AD shows as a hyphen if it is at the end of a line.
   String.raw`\u034f(?=${visible(String.raw`\p{M}`)})`,
   String.raw`(?<=${letter})\xad(?=${letter})`,
   // Direction marks are checked below, by line.

@@ -24,7 +24,7 @@ export function lazyClass<T extends object>(names: readonly (keyof T)[]): new (m
   return Lazy as unknown as new (make: (name: keyof T) => unknown) => T
 }
 
-/** Creates one such object from the functions that create its properties. */
+/** Creates an object with these properties. Each function creates the property of the same name on first access. */
 export function lazy<T extends object>(make: { readonly [Name in keyof T]: () => T[Name] }): Readonly<T> {
   return new (lazyClass<T>(Object.keys(make) as (keyof T)[]))((name) => make[name]())
 }

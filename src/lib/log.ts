@@ -1,4 +1,4 @@
-/** A structured log. Every line is one JSON object without credentials. `src/log.ts` writes it. */
+/** A structured log, implemented in `src/log.ts`. Every line is one JSON object without credentials. */
 export interface Log {
   debug(message: string, fields?: Record<string, unknown>): void
   info(message: string, fields?: Record<string, unknown>): void

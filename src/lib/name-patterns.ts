@@ -8,9 +8,9 @@ import { hasAtMost } from './text.ts'
 export const maxNameLength = 200
 
 /**
- * Normalises a name for comparison: with `/`, and without `./`, doubled slashes and slashes at either end. Case is
- * preserved. Undefined if the result is empty or has more than 200 characters, a segment `..`, controls or invisible
- * characters.
+ * Normalises a name for comparison: `/` separates segments, and there are no `./`, doubled slashes, or slashes at
+ * either end. Case is preserved. Undefined if the result is empty or has more than 200 characters, a segment `..`,
+ * controls or invisible characters.
  */
 export function normaliseName(given: string): string | undefined {
   const segments = given.trim().replaceAll('\\', '/').split('/').filter((segment) => segment !== '' && segment !== '.')

@@ -39,7 +39,7 @@ export async function readPage<Row, Entry>(
   let bytes = 0
   let { chunk, rows: left = Infinity } = budget
   while (true) {
-    // Also read the row after a full page, which shows that there is another page.
+    // Read one row more than fits the page, to find out whether there is another page.
     const limit = Math.min(chunk, left, budget.entries - entries.length + 1)
     const rows = await read(last, limit)
     const before = entries.length

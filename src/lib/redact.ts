@@ -70,7 +70,7 @@ export function printable(text: string): string {
   return withoutInvisible(text.toWellFormed().replace(/(?![\n\t])[\p{Cc}\u2028\u2029]/gu, ''))
 }
 
-/** Cleans text in the same way, on one line of at most `maxLength` UTF-16 units, for example a server's response. */
+/** Cleans text like `printable`, on one line of at most `maxLength` UTF-16 units, for example a server's response. */
 export function printableLine(text: string, maxLength: number): string {
   return printable(text.slice(0, 4 * maxLength).replace(/\s+/g, ' ')).trim().slice(0, maxLength).toWellFormed()
     .trimEnd()

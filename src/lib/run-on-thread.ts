@@ -11,13 +11,13 @@ export interface ThreadJob {
   input: unknown
 }
 
-/** A thread's message. It sends `ready` once, and then one result per job. */
+/** A message from a thread. The thread sends `ready` once, and then one result per job. */
 export type ThreadAnswer = 'ready' | { result: unknown } | { error: { message: string; code?: string } }
 
 /** A thread's program is in the source folder, or next to the built program. */
 const isSource = import.meta.url.endsWith('.ts')
 const program = new URL(isSource ? '../thread.ts' : './thread.js', import.meta.url)
-/** Node cannot run a thread from sources, as in tests and `npm run dev`. The caller then does the work. */
+/** Whether threads exist. On Node, sources (tests, `npm run dev`) have none, and the caller does the work. */
 export const hasThreads = !isSource || 'deno' in process.versions || 'bun' in process.versions
 
 /** Whether a busy thread can be terminated, which Deno does not support. */
@@ -67,7 +67,7 @@ export class Thread {
       this.#fail(new JobTooLong(`${job.name} took longer than ${maxMs} ms`))
       this.gone = this.#leave()
     }
-    // First read a result that arrived while this thread itself was busy.
+    // `setImmediate` first lets a result be read that arrived while the main thread was busy.
     const timer = maxMs === Infinity ? undefined : setTimeout(() => setImmediate(tooLong), maxMs)
     try {
       const answer = await answered as Exclude<ThreadAnswer, 'ready'>

@@ -16,7 +16,7 @@ export function searchWords(text: string): string[] {
   return [...new Set(placesOf(text).map((place) => place.word))]
 }
 
-/** Returns the words of a query. Each must be a prefix of one of a text's words, or equal to one if it is short. */
+/** Returns the words of a query. Each must begin a word of a matching text, or equal such a word if it is short. */
 export function queryWords(text: string): string[] {
   const places = placesOf(text)
   // A single character marks the end of a run without spaces. Omit it unless it is the only character of the run.

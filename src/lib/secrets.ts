@@ -72,7 +72,7 @@ export function codeChallengeOf(verifier: string): string | undefined {
   return encodeBase64urlNoPadding(sha256(encoder.encode(verifier)))
 }
 
-/** Unused random bytes. The library reads one per character, and each system request costs 10 us. */
+/** Unused random bytes, because the library reads one byte per character, and each system request costs 10 us. */
 const stock = new Uint8Array(4096)
 let used = stock.length
 const random: RandomReader = {

@@ -47,9 +47,9 @@ export interface SharedThreadOptions {
  * Runs first the job that would end first if each owner had a thread with an equal share. A slow job therefore does not
  * delay owners whose jobs are quick, even if many owners have slow ones.
  *
- * The first job starts the thread. A job that takes too long ends it, and the next job starts another. Deno cannot
- * terminate a busy thread. There, such a job continues next to the new thread, and jobs that may take as long wait
- * until it is done.
+ * The first job starts the thread. A job that takes too long ends the thread, and the next job starts another. Deno
+ * cannot terminate a busy thread. There, such a job continues next to the new thread, and jobs that may take as long
+ * wait until it is done.
  *
  * @see Goyal, Vin, Cheng: "Start-time fair queueing", 1996; Demers, Keshav, Shenker: "Analysis and simulation of a fair
  * queueing algorithm", 1989, for the order by ends
@@ -72,8 +72,8 @@ export class SharedThread {
 
   /**
    * Runs the job `name`. Resolves to its result, which equals the result of `work`, or fails with its error. `size` is
-   * the approximate number of characters that it reads. Fails with `NoTurn`, or with `JobTooLong` if it runs for more
-   * than `maxMs`.
+   * the approximate number of characters that the job reads. Fails with `NoTurn`, or with `JobTooLong` if it runs for
+   * more than `maxMs`.
    */
   run<Input, Result>(
     owner: string,

@@ -25,7 +25,7 @@ export const utc = 'UTC'
 
 /** Maximum number of cached zones. */
 const maxZones = 600
-/** Times from this number of milliseconds on are invalid dates, like NaN. */
+/** Times of at least this many milliseconds are invalid dates, like NaN. */
 const maxKnown = 8.6e15
 
 const formats = new LruMap<string, Intl.DateTimeFormat>(maxZones)

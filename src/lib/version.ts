@@ -9,7 +9,7 @@ declare const AGENT_GRID_COMMAND: string | undefined
 /** The program's version in all protocols. A test compares it with `package.json`. */
 export const version = '1.0.0'
 
-/** The commit that a package or a binary was built from. Undefined in a checkout, where git can tell. */
+/** The commit that a package or a binary was built from. Undefined in a checkout, where git knows the commit. */
 export const commit = typeof AGENT_GRID_COMMIT === 'string' ? AGENT_GRID_COMMIT : undefined
 
 const build = typeof AGENT_GRID_BUILD === 'string' ? AGENT_GRID_BUILD : undefined
@@ -20,7 +20,7 @@ export const fullVersion = [version, ...[commit, build].filter((id) => id !== un
 )
 
 /**
- * Whether this process is the single binary. Its program has a path outside the file system.
+ * Whether this process is the single binary, whose program has a path in a virtual file system.
  *
  * @see https://bun.sh/docs/bundler/executables
  */

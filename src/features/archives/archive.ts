@@ -39,7 +39,7 @@ export async function exportFingerprint(store: Store): Promise<string | undefine
   return publicKey && await fingerprintOf(publicKey)
 }
 
-/** Records the export by the operator in the activity log. Fails with `account_not_found` or `not_allowed`. */
+/** Records the operator's export in the account's activity log. Fails with `account_not_found` or `not_allowed`. */
 export async function noteExport(store: Store, id: string): Promise<void> {
   const account = await openAccount(store, id, { type: 'system', job: 'export-account' })
   if ((await store.global.accounts.byId(id))?.state !== 'claimed') {
@@ -49,8 +49,8 @@ export async function noteExport(store: Store, id: string): Promise<void> {
 }
 
 /**
- * The account's archive with the texts that the calling owner may read. Fails with `not_allowed` or
- * `confirmation_required`. Reading it can fail with `storage_full`.
+ * Returns the account's archive with the texts that the calling owner may read. Fails with `not_allowed` or
+ * `confirmation_required`. Reading the archive can fail with `storage_full`.
  */
 export async function exportForOwner(
   store: Store,
@@ -120,7 +120,7 @@ export async function importRows(
   await store.write([imports.requireBegun(account, list), ...statements])
 }
 
-/** Sets a guardrail's host, which people allow to receive their texts, from its configuration. */
+/** Derives a guardrail's host from its configuration, because people consent to sending their texts to this host. */
 function withHost({ deps: { guardrailChecks } }: Store, record: string, row: ArchivedRow): ArchivedRow {
   if (record !== 'guardrail') return row
   try {
@@ -144,8 +144,8 @@ export interface ImportEnd {
 }
 
 /**
- * Makes an imported account visible. Creates new keys for its agents and invitations for its people, which only this
- * returns. Fails with `write_conflict` if an alias was taken since the import began.
+ * Makes an imported account visible. Creates new keys for its agents and invitations for its people. Only this call
+ * returns the keys and the links. Fails with `write_conflict` if an alias was taken since the import began.
  */
 export async function endImport(store: Store, { account: id, list, agents, withKeys, renamed, people }: ImportEnd) {
   const imports = store.feature(archiveImports)

@@ -1,4 +1,4 @@
-/** Streams an archive while it is being read, and limits concurrent downloads. See docs/security.md, "Overload". */
+/** Streams archives to clients, and limits concurrent downloads. See docs/security.md, "Overload". */
 import { placeIn } from '../../answers/downloads.ts'
 import { GridError } from '../../errors.ts'
 import type { CallerConnection } from '../../lib/http/caller-connection.ts'
@@ -37,14 +37,14 @@ export async function archiveBody(
     return streamedBody(beginningWith(first, pieces), connection, { ahead: 0, maxMs: hour, release })
   } catch (error) {
     release()
-    // The folder's path is only logged, for the operator.
+    // The original error contains the folder's path, so it is only logged, for the operator.
     if (!(error instanceof GridError) || error.code !== 'storage_full') throw error
     account.deps.log.error('An export had too little space', { error })
     throw new GridError('storage_full', 'The grid has too little space for an export. Ask its operator for more.')
   }
 }
 
-/** An iterator, because a generator that never started would not release its resources. */
+/** Not a generator, because ending a generator that never started would not end `rest`. */
 function beginningWith(
   first: IteratorResult<Uint8Array>,
   rest: AsyncIterator<Uint8Array>,

@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** The account as an archive, for owners. See docs/protocol/archive.md. */
+/** The card with which owners download the account as an archive. See docs/protocol/archive.md. */
 import { Card } from '../../html/components.tsx'
 import { ButtonForm } from '../../html/form.tsx'
 import { CopyText } from '../../html/secrets.tsx'

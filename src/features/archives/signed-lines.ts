@@ -51,7 +51,7 @@ class Digests {
   }
 }
 
-/** The lines as bytes, followed by the signed list. */
+/** Yields the lines as bytes, followed by the signed list. */
 export async function* withSignature(
   lines: AsyncIterable<string>,
   signer: (text: string) => Promise<Pick<LastLine, 'public_key' | 'protected' | 'signature'>>,
@@ -72,8 +72,8 @@ export async function signList({ publicKey: { kty, crv, x, y }, sign }: LineSign
 }
 
 /**
- * Reads all lines except the last, and verifies them against it. Resolves to the signed list, which names the content.
- * Fails with a `SignedLinesError`. Lines are not authenticated until this resolves.
+ * Reads all lines except the last, and verifies them against the last line. Resolves to the signed list of digests,
+ * which identifies the content. Fails with a `SignedLinesError`. Lines are not authenticated until this resolves.
  */
 export async function readSignedLines(
   bytes: AsyncIterable<Uint8Array>,
@@ -124,7 +124,7 @@ function changed(): SignedLinesError {
   return new SignedLinesError('archive_changed', 'The archive was changed or cut off after it was made.')
 }
 
-/** Lines without their terminators, which every line must have. Fails with a `SignedLinesError` for invalid UTF-8. */
+/** Yields lines without the terminator that each must have. Fails with a `SignedLinesError` for invalid UTF-8. */
 export async function* linesOf(bytes: AsyncIterable<Uint8Array>): AsyncIterable<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
   let rest: string[] = []

@@ -34,7 +34,7 @@ export interface HookInput {
   format: HookFormat
   /** Set only for the format `template`. */
   template?: string
-  /** The required signature scheme, if any: GitHub's or Standard Webhooks. */
+  /** The secret with which requests must be signed, if any, in the scheme of GitHub or Standard Webhooks. */
   secret?: string
 }
 
@@ -55,8 +55,8 @@ function asHook(row: HookRow): Hook {
 }
 
 /**
- * Creates a hook, with an agent of type `hook` as its sender. Only this returns the URL. Fails like `createAgent`, or
- * with `agent_not_found`, `channel_not_found`, `invalid_input` or `confirmation_required`.
+ * Creates a hook, with an agent of type `hook` as its sender. Only this call returns the URL. Fails like `createAgent`,
+ * or with `agent_not_found`, `channel_not_found`, `invalid_input` or `confirmation_required`.
  */
 export async function createHook(account: AccountStore, input: HookInput): Promise<{ id: string; address: string }> {
   const { actor, change, deps } = account

@@ -133,7 +133,7 @@ function isSignedByGithub(secret: string, given: string, body: string): boolean 
   return isSameSecret(given, `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`)
 }
 
-/** The body's JSON; undefined for text. `curl -d` always declares a form, and GitHub can send one. */
+/** Returns JSON, or undefined for text. `curl -d` declares even JSON as a form, and GitHub can send it in one. */
 function payloadOf(headers: Headers, body: string): { value: unknown } | undefined {
   const type = headers.get('content-type') ?? ''
   if (/^application\/([\w.-]+\+)?json\b/i.test(type)) return { value: parseBody(body, bodyLimits) }
@@ -147,7 +147,7 @@ function payloadOf(headers: Headers, body: string): { value: unknown } | undefin
   }
 }
 
-/** The hop count: one more than that of the webhook event that caused the request. */
+/** Returns the hop count: one more than the count of the webhook event that caused the request, or 0 without one. */
 function hopsOf(headers: Headers): number {
   const given = headers.get(hopsHeader) ?? ''
   return /^\d{1,4}$/.test(given) ? Number(given) + 1 : 0

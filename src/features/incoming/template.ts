@@ -3,7 +3,7 @@ import { printable } from '../../lib/redact.ts'
 import type { HookFormat } from './store.ts'
 
 export const maxTextLength = 10_000
-/** Maximum length of a template's source. */
+/** Maximum length of a filled template before it is cleaned. */
 const maxSource = 4 * maxTextLength
 const maxSummaryLines = 10
 const maxSummaryValue = 200

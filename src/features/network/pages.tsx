@@ -32,7 +32,7 @@ import type { Pages, Visit } from '../../web/visit.ts'
 
 /** Maximum number of listed pairs. */
 const maxRows = 30
-/** Number of busiest pairs that are always drawn. Others need this share of the busiest pair's messages. */
+/** Number of busiest pairs that are always drawn. Others need `minShare` of the busiest pair's messages. */
 const minDrawn = 12
 const minShare = .02
 /** Maximum number of listed members of a group. */
@@ -298,12 +298,12 @@ function Failed({ n }: { n: number }) {
   return n > 0 ? <Badge kind='bad'>{shown(n)}</Badge> : <>0</>
 }
 
-/** The link of a pair: its conversation if the visitor may read it, otherwise a page about one of the two ends. */
+/** The link of a pair: its conversation or a search if the visitor may read it, otherwise a page about an end. */
 function edgeHref(visit: Visit, edge: NetworkEdge): string {
   const { a, b, there, back, threadId, isReadable } = edge
   if (threadId !== undefined) return visit.path('conversations', String(threadId))
   if (isReadable) {
-    // Messages of these ends are listed by conversation id, or are exchanged with another account.
+    // Links to a search if the messages are listed by conversation id or are exchanged with another account.
     const [from, to] = there >= back ? [a, b] : [b, a]
     return `${searchPath(visit.membership.id)}?${new URLSearchParams({ q: `from:${from.name} to:${to.name}` })}`
   }

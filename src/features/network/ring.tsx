@@ -72,7 +72,7 @@ export function Ring({ label, nodes, edges }: Drawn) {
   }
   const at = (node: DrawnNode) => places.get(node)!
   const height = bottom + margin + rowHeight * Math.ceil(others.length / perRow)
-  // Only as wide as the labels, so that their font is as large as other text. Rows use the full width.
+  // The picture is only as wide as the labels, so that their font is as large as other text. Rows use the full width.
   const longest = Math.max(0, ...nodes.map(({ name }) => labelOf(name).length))
   const half = others.length > 0 ? centre : Math.min(centre, widestReach + 14 + Math.ceil(longest * letterWidth))
   const most = Math.max(1, ...edges.map(({ a, b, there, back }) => a === b ? 0 : there + back))

@@ -84,8 +84,8 @@ const threads = query<{ key: string; id: number; lastAt: number }>(`
 export const networkTables = {
   reads: (account: AccountDb) => ({
     /**
-     * Messages sent by these agents and by other accounts, for each pair and direction, since the start of an hour or
-     * day.
+     * Counts the messages that these agents and other accounts sent, for each pair and direction. `period` is an hour
+     * or a day in milliseconds, and `since` is the start of such a period.
      */
     sent: async (agents: string[], period: number, since: number): Promise<Sent[]> =>
       (await account.all(sent, { agents: JSON.stringify(agents), period, since })).flatMap(({ source, targets }) =>
@@ -94,9 +94,9 @@ export const networkTables = {
             { source, target, messages, lastAt, answers, answerMs }
           ))
       ),
-    /** Messages parked at the account's agents since a time. */
+    /** Counts the messages to the account's agents that were parked at or after `since`, for each pair. */
     parked: (since: number) => account.all(parked, { since }),
-    /** Messages that guardrails refused or could not check. Ends are names: `@alias`, `#name`. */
+    /** Counts messages that guardrails refused or could not check. Ends are names: `@alias`, `#name`. */
     refused: (since: number) => account.all(refused, { since }),
     /** The channels (`#name`), and the agents seen most recently (`@alias`), without deleted ones. */
     ends: async (limit: number): Promise<{ id: string; name: string; lastSeenAt: number | null }[]> =>
@@ -107,9 +107,9 @@ export const networkTables = {
           lastSeenAt,
         }))
       ),
-    /** The channels or skills of some agents, smallest first. `agents` is a JSON list of agent ids. */
+    /** The channels or skills of agents (a JSON list of ids), smallest first, but those of a single agent last. */
     groups: (by: keyof typeof groups, agents: string[]) => account.all(groups[by], { agents: JSON.stringify(agents) }),
-    /** Conversations by key: a channel's id, or the ids of a pair. */
+    /** Conversations by key: a channel's id, or the ids of a pair of agents. */
     threads: (keys: string[]) => account.all(threads, { keys: JSON.stringify(keys) }),
   }),
   changes: () => ({}),

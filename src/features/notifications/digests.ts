@@ -42,7 +42,7 @@ export async function setDigest(
   })
 }
 
-/** Unsubscribes from the digest emails that contain the token. Resolves to whether there was such a subscription. */
+/** Ends the digest emails whose links contain the token. Resolves to whether there was such a subscription. */
 export async function endDigest(store: Store, token: string): Promise<boolean> {
   const [ended] = await store.write([store.feature(allNotifications).endDigest(token)])
   return ended.length > 0

@@ -51,9 +51,9 @@ async function sendDigest(store: Store, accountId: string, userId: string, dueAt
     ...questions.map(({ sender, deliverySeq, messages }) => ({ alias: sender, seq: deliverySeq, messages })),
   ].sort((a, b) => b.seq - a.seq)
   const count = waiting.reduce((sum, { messages }) => sum + messages, 0)
-  // Whether there are new messages since the last digest.
+  // Whether messages have arrived since the last digest.
   const waits = count > 0 && waiting[0].seq > digest.notifiedSeq
-  // Messages held earlier were in a previous digest. Only those about to expire are repeated.
+  // Messages that were held before the previous digest were in it. Only those about to expire are repeated.
   const before = dueAt - (digest.period === 'hourly' ? hour : day)
   const decides = held.some(({ heldAt, expiresAt }) => heldAt >= before || expiresAt <= until)
   if ((!waits && !decides && news.length === 0) || digest.emailVerifiedAt === null) return

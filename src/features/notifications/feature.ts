@@ -32,7 +32,7 @@ export const notifications: Feature = {
       {
         name: 'browser messages',
         isPlaced: true,
-        // Notifications are sent after at least 5 s.
+        // Gathering delays no notification, because notifications are sent after at least 5 s.
         gatherMs: second,
         statements: (batch) => [noteMessages(batch, delays)],
       },

@@ -4,7 +4,7 @@ import { hashForLookup } from '../../lib/secrets.ts'
 import { hour, minute } from '../../lib/time.ts'
 import type { Store } from '../../store/store.ts'
 
-/** Notifications to all of a user's browsers in one account, and test notifications. */
+/** Rates of notifications to all of a user's browsers in one account, and of test notifications. */
 const rates = { push: [[120, hour]], test: [[5, minute], [30, hour]] } as const
 const digests = { rates: [[12, hour]], share: 0.1 } as const
 

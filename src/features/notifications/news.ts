@@ -4,7 +4,7 @@ import { namedAliases } from '../../aliases.ts'
 import type { AccountStore } from '../../store/account.ts'
 import { notificationTables } from './store.ts'
 
-/** The newest message in a conversation that a person is notified of. It never contains the text. */
+/** The newest message of a conversation, as reported to a person who is not a recipient. It never contains the text. */
 interface News {
   /** The message's number and sender. */
   seq: number
@@ -13,7 +13,7 @@ interface News {
   did: string
 }
 
-/** Unseen messages that the user may read, newest first. `thread` selects one conversation; default: all. */
+/** Returns unseen messages that the user may read, newest first. `thread` selects one conversation; default: all. */
 export async function newsOf(
   account: AccountStore,
   userId: string,

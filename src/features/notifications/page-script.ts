@@ -76,8 +76,8 @@ if (sessionForm && 'serviceWorker' in navigator && sessionStorage.getItem('renew
 )
 
 /**
- * The service worker, which runs while no page is open. It shows the grid's notifications. A click on one opens its
- * page. The worker caches nothing and handles no page requests.
+ * The service worker, which runs while no page is open. It shows the grid's notifications. A click on a notification
+ * opens its page. The worker caches nothing and handles no page requests.
  */
 const serviceWorkerScript = `'use strict'
 addEventListener('install', () => skipWaiting())
@@ -99,8 +99,8 @@ async function open(url) {
 `
 
 /**
- * Serves the service worker. Its policy forbids it to load anything. The path contains no hash, because another path
- * would register another worker; browsers check the script for updates.
+ * Serves the service worker. Its policy forbids it to load anything. The path contains no hash, because a new path
+ * would register a second worker. Browsers check the script for updates themselves.
  */
 export const serviceWorker: ServedAsset = {
   path: '/sw.js',

@@ -8,7 +8,7 @@ import { type PushResult, sendPush } from './send-push.ts'
 import { allNotifications, type DueNotice, newsMs, notificationTables } from './store.ts'
 import { recordResult } from './subscriptions.ts'
 
-/** How long a message waits before a notification, so that people who respond at once are not notified. */
+/** How long a message waits before a notification, so that people who respond immediately are not notified. */
 export const quietMs = 5 * second
 /** Minimum interval between two notifications about the same thread in one browser. */
 export const batchMs = minute
@@ -19,7 +19,7 @@ const retryAfterMs = [10 * second, minute, 5 * minute, hour]
 const maxSending = 10
 const maxToDecide = 200
 
-/** Sends due notifications, a few at a time. At the end it abandons pending requests, which are retried later. */
+/** Sends due notifications, a few at a time. When the process stops, pending requests are aborted and retried later. */
 export class PushNotifier {
   readonly #store: Store
   readonly #stopping: AbortSignal
@@ -83,7 +83,7 @@ export class PushNotifier {
     ])
     const waiting = isNews ? news : messages
     if (!browser) return
-    // Messages answered in the meantime need no notification. Above the rate limit, it is dropped.
+    // A notification is dropped if its messages were answered in the meantime, or above the rate limit.
     const isWanted = waiting.length > 0 && await takePushAttempt(store, accountId, userId)
     if (!isWanted) return void await settle(waiting[0]?.seq ?? Number.MAX_SAFE_INTEGER, null)
 
@@ -101,13 +101,13 @@ export class PushNotifier {
     if (waitMs !== undefined) {
       return void await account.write([notifications.postpone(notice, claimedUntil, now() + waitMs)])
     }
-    // A notification fails when its last attempt has failed.
+    // No further attempt follows, so `later` counts as `failed`.
     await recordResult(account, subscriptionId, result.outcome === 'later' ? { outcome: 'failed' } : result)
     if (result.outcome !== 'gone') await settle(waiting[0].seq, now())
   }
 }
 
-/** The senders of messages that wait for a user's decision, newest first. Times serve as sequence numbers. */
+/** The senders of messages that wait for a user's decision, newest first. `seq` is when a message was held. */
 async function toDecide({ read, deps }: AccountStore, userId: string): Promise<{ alias: string; seq: number }[]> {
   const held = await read.held.ofUser(userId, deps.now(), maxToDecide)
   return held.map(({ fromAlias, heldAt }) => ({ alias: fromAlias, seq: heldAt })).sort((a, b) => b.seq - a.seq)

@@ -10,7 +10,7 @@ const id = 'vapid'
 
 /**
  * Returns the public key for browser subscriptions, in base64url. Creates the key pair if there is none or its
- * encryption key was lost. Concurrent processes get the same one. Fails with `invalid_input` without encryption keys.
+ * encryption key was lost. Concurrent processes get the same key. Fails with `invalid_input` without encryption keys.
  */
 export async function publicPushKey(store: Store): Promise<string> {
   const notifications = store.feature(allNotifications)

@@ -32,7 +32,7 @@ export interface PushSubscription {
   lastSuccessAt: number | null
 }
 
-/** `message`: messages to the person. `news`: messages to others. `held`: messages for the person to decide. */
+/** A notification of messages to the person (`message`), to others (`news`), or for the person to decide (`held`). */
 export interface Notice {
   subscriptionId: string
   threadId: number
@@ -98,7 +98,7 @@ const ownAgent =
 const joinMessage = `JOIN messages
     ON messages.seq = deliveries.seq`
 const isTo = `deliveries.inbox = ${inboxOf(ownAgent)} AND messages.channel_id IS NULL`
-// Searches unread and read messages. A message of an agent waits until it is answered or one of its choices is chosen,
+// Searches read messages too, because a message of an agent waits until it is answered or one of its choices is chosen,
 // even if it was read before.
 const inThread = query<{ alias: string; seq: number }>(
   ['unread', 'read'].map((state) => `
@@ -173,12 +173,12 @@ export const notificationTables = {
     inThread: (user: string, subscription: string, thread: number) =>
       account.all(inThread, { user, subscription, thread, kind: 'message' }),
     /**
-     * The newest message in each thread, or in the given thread, that concerns the user as a non-recipient and is
-     * unseen. The caller must check whether the user may read it.
+     * The newest message in each thread, or in the given thread, that is news for the user and is unseen. The caller
+     * must check whether the user may read it.
      */
     news: (user: string, { thread = 0, after = 0 }: { thread?: number; after?: number }): Promise<News[]> =>
       account.all(news, { user, thread, after }),
-    /** Unread messages of people to a user's alias, newest first. Channel posts are excluded. */
+    /** Unread messages from people to a user's alias, newest first. Channel posts are excluded. */
     unread: (user: string) => account.all(unread, { user }),
     /** A user's digest settings and email address. Undefined if they get no digests. */
     digest: (user: string) => account.one(digest, { user }),
@@ -204,7 +204,7 @@ export const notificationTables = {
       account.bind(removeFailing, { subscription, maxFailures }),
     ],
 
-    /** Claims a notification due at `dueAt`, until `until`. No row if another process has claimed it. */
+    /** Claims a notification due at `dueAt`, until `until`. Returns no row if another process has claimed it. */
     claim: (notice: Notice, dueAt: number, until: number): Statement =>
       account.bind(claim, { ...keyOf(notice), dueAt, until }),
     postpone: (notice: Notice, dueAt: number, until: number): Statement =>
@@ -251,7 +251,7 @@ const addKey = statement(`
   ON CONFLICT (id) DO UPDATE SET public_key = excluded.public_key, ${excludedToken}, created_at = excluded.created_at
   WHERE push_keys.token_key_id = :lostKeyId`)
 
-/** Adds messages to a pending notification. Messages soon after a sent one wait for `batchMs`. */
+/** Adds messages to a pending notification. Messages that arrive soon after a sent notification wait for `batchMs`. */
 const elseLater = (batchMs: string) =>
   `ON CONFLICT (account_id, subscription_id, thread_id, kind) DO UPDATE SET
     first_seq = iif(push_notices.due_at IS NULL, excluded.first_seq, push_notices.first_seq),
@@ -362,14 +362,14 @@ export const allNotifications = (db: Db) => ({
     rows: 100,
     isTraffic: true,
   }),
-  /** Records held messages in the same way. Also removes the subscriptions of ended sessions. */
+  /** Records held messages like `noteMessages`. Also removes the subscriptions of ended sessions. */
   noteEvents: (batch: { after: number; upTo: number }, delays: { quietMs: number; batchMs: number }): Statement[] => [
     { ...db.bind(noteHeld, { ...batch, ...delays, follower: 'browser events' }), rows: 100, isTraffic: true },
     { ...db.bind(endOfSessions, { ...batch, follower: 'browser events' }), rows: 10, isTraffic: true },
   ],
   /**
-   * Records messages that are news for non-recipients, by their numbers. Belongs to the unit that advances the follower
-   * `search` from `after`.
+   * Records messages that are news for non-recipients, by their numbers. Must be part of the unit that advances the
+   * follower `search` from `after`.
    */
   noteNews: (seqs: readonly number[], after: number, { at, quietMs }: { at: number; quietMs: number }): Statement => ({
     ...db.bind(noteNews, {

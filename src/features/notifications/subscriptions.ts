@@ -77,7 +77,7 @@ export async function renewBrowser(
   if (renewed.length === 0) throw new GridError('not_found', 'Notifications are off in this browser.')
 }
 
-/** Sends a notification to each of the calling user's browsers. Resolves to the number of accepted ones. */
+/** Sends a notification to each of the calling user's browsers. `sent` counts those that push services accepted. */
 export async function testNotifications(
   store: Store,
   account: AccountStore,

@@ -21,7 +21,7 @@ export interface SaidAddress {
   isVerified: boolean
 }
 
-/** A user's address. Claims other than `email` are used only where the issuer is trusted. */
+/** Returns a user's address. Claims other than `email` are used only where the issuer is trusted. */
 export function addressOf({ issuer, claims }: OidcUser, rules: ClaimRules): SaidAddress {
   const { emailClaim, trustedDomains } = rules
   // One configuration can cover many issuers, but only one of them is trusted.
@@ -52,8 +52,8 @@ type ClaimedRole = SsoProvider['roles'][string]
 const strongestFirst = ['admin', 'member', 'viewer'] as const
 
 /**
- * The role from the claim. Null if the claim is absent or none of its values has a role. Undefined if no claim is
- * configured or the provider could not send it.
+ * Returns the role from the claim. Null if the claim is absent or none of its values has a role. Undefined if no claim
+ * is configured or the provider could not send it.
  */
 export function roleOf({ roleClaim, roles }: SsoProvider, who: OidcUser): ClaimedRole | null | undefined {
   if (roleClaim === '') return undefined
@@ -95,7 +95,7 @@ function notesOf(claim: string, { claims, userInfo }: OidcUser): SignInReport['n
 
 const maxNames = 40
 
-/** The received and missing claims, for the account's owners. */
+/** Reports the received and missing claims, for the account's owners. */
 export function reportOf(who: OidcUser, said: SaidAddress, provider: SsoProvider): SignInReport {
   const { emailClaim, roleClaim } = provider
   const names = (found: string[]) => found.slice(0, maxNames).map((name) => plainName(name, 60))

@@ -83,7 +83,7 @@ export function letInSignIns(account: AccountStore, userId: string): Statement[]
   return [account.feature(ssoTables).change.letInSignIns(userId)]
 }
 
-/** The issuers trusted to verify addresses, as decided by the operator or the domain's owner. */
+/** Returns the issuers that the operator or the domain's owner trusts to verify this address. */
 export async function vouchingIssuers({ feature, deps: { config } }: AcrossAccounts, email: string): Promise<string[]> {
   const domain = domainOf(email)
   const of = await feature(allSso).ofDomain(domain)

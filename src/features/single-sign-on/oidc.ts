@@ -115,8 +115,8 @@ type Claims = Record<string, unknown>
 const failed: Claims = {}
 
 /**
- * The claims from the userinfo endpoint, which must have the same subject. Undefined if the ID token contains all
- * wanted claims.
+ * Returns the claims from the userinfo endpoint, which must have the same subject. Undefined if the ID token contains
+ * all wanted claims or there is no such endpoint.
  */
 async function userInfoOf(
   provider: OidcProvider,
@@ -212,11 +212,11 @@ async function discoverAt(provider: OidcProvider, issuer: string): Promise<Confi
     timeout: timeoutSeconds,
     execute: [
       client.enableNonRepudiationChecks,
-      // `send` refuses HTTP where it is not permitted.
+      // HTTP is allowed here, because `send` refuses it where it is not permitted.
       ...(issuer.startsWith('http:') ? [client.allowInsecureRequests] : []),
     ],
   })
-  // The library treats `/.well-known/` URLs as metadata documents, which could name any issuer.
+  // `/.well-known/` URLs are read as metadata documents, which could name any issuer, so the issuer is checked here.
   const said = config.serverMetadata().issuer
   if (issuer.includes('/.well-known/') && !isSameIssuer(said, provider.issuer)) throw otherIssuer(provider, said)
   return config

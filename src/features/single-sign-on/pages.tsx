@@ -33,7 +33,7 @@ interface NamedProvider {
   name: string
 }
 
-/** The page that starts a sign-in with a provider. */
+/** Returns the path of the page that starts a sign-in with a provider. */
 function ssoPath({ id }: { id: string }, next: string, isFresh = false): string {
   return `/sso/${id}?next=${encodeURIComponent(next)}${isFresh ? '&fresh=1' : ''}`
 }
@@ -305,7 +305,7 @@ export async function ssoChoices(store: Store, next: string) {
   )
 }
 
-/** The provider with which users confirm their identity, if it started their session. */
+/** Returns the provider with which users confirm their identity, if it started their session. */
 export async function confirmingProvider(store: Store, visit: PublicVisit, next: string) {
   const { onlyAccount, user } = signedIn(visit)
   const provider = onlyAccount === null

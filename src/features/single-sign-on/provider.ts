@@ -94,7 +94,7 @@ export async function saveProvider(account: AccountStore, input: ProviderInput):
     const isAsBefore = before?.draft === '' && before.issuer === issuer && before.clientId === clientId
     const next = {
       ...{ name, issuer, clientId, domain, roleClaim, roles, emailClaim, isTrusted, scopes },
-      // The provider responded before, so it may only be unavailable temporarily.
+      // A provider that responded before does not become a draft, because it may be unavailable only temporarily.
       draft: isAsBefore ? '' : draft,
     }
     account.changed(before ? { ...before, clientSecret: '' } : {}, next)

@@ -140,7 +140,7 @@ export async function finishSso(
   const account = provider.of?.account ?? null
   const userId = await signIn(store, provider, who, requestId)
   const { issuer, subject } = who
-  // The provider's clock may be ahead.
+  // A time in the future is reduced to now, because the provider's clock may be ahead.
   const confirmedAt = who.provedAt === null ? null : Math.min(who.provedAt, store.deps.now())
   const proof = { hasSecondFactor: account !== null, confirmedAt, onlyAccount: account, identity: { issuer, subject } }
   return { did: 'sign_in', next, userId, proof }
@@ -191,7 +191,7 @@ export async function takeSignIn(
   return held
 }
 
-/** Removes an identity of the user, who must have confirmed their identity. Ends its other sessions. */
+/** Removes an identity of the user, who must have confirmed their identity. Ends the other sessions that it started. */
 export async function unlinkIdentity(
   store: Store,
   actor: SignedInUser,
@@ -203,7 +203,7 @@ export async function unlinkIdentity(
   await changeUser(store, user, 'unlink_provider', statements, { type: 'user', userId: user.id, sessionId })
 }
 
-/** Returns the text that this browser must send with `token`, once and before it expires. */
+/** Stores a challenge. Returns the text that this browser must send with `token`, once, before it expires. */
 async function keep({ global, write, deps }: Store, token: string, what: object): Promise<string> {
   const kept = JSON.stringify(what)
   const [hash, holder] = [hashForLookup(token), hashForLookup(kept)]
@@ -230,7 +230,7 @@ function ended(): GridError {
   )
 }
 
-/** Fails with `not_found`, including for drafts and unverified domains unless the owner tests them. */
+/** Finds the provider. Fails with `not_found`, also for drafts and unverified domains unless their owner tests them. */
 async function findProvider(store: Store, id: string, owner?: AccountStore): Promise<Provider> {
   const { feature, deps } = store
   const { config, operatorStream, log, now } = deps

@@ -169,8 +169,8 @@ const removeOldSignIns = statement(`
     ORDER BY newer.at DESC LIMIT 1 OFFSET ${maxRefused - 1})`)
 const letInSignIns = statement(`
   UPDATE sso_sign_ins SET outcome = 'ok' WHERE account_id = :account AND user_id = :user AND outcome = 'removed'`)
-// A removed member may have changed their address, unlinked the identity or obtained another one. They must not return
-// as a new user.
+// Also finds a removed member who has changed their address, unlinked the identity or obtained another one, so that
+// they cannot return as a new user.
 const isRemoval = `removed_members.account_id = :account AND (
     removed_members.user_id = :user OR removed_members.email = :email
     OR removed_members.user_id IN (

@@ -43,7 +43,7 @@ export async function signIn(
   return userId
 }
 
-/** Statements that add the user. An unverified address may belong to someone else. */
+/** Returns statements that add the user. An unverified address is stored as such: it may be someone else's. */
 async function newUser(
   { global, feature, deps }: Store,
   provider: Provider,
@@ -170,7 +170,7 @@ export async function requireMember(store: Store, { of, name }: Provider, userId
   )
 }
 
-/** Records that the identity has signed in to the account, so that a removed member cannot return with it. */
+/** Returns statements that check the user and record the identity, so that a removed member cannot return with it. */
 async function proofOfLink(
   store: Store,
   { of }: Provider,

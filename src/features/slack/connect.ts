@@ -38,7 +38,7 @@ interface MadeMirror {
 }
 
 interface SlackInput {
-  /** The id of the grid's channel, and Slack's id of its channel. */
+  /** The id of the channel on the grid, and the id of the channel in Slack. */
   channel: string
   slackChannel: string
   /** The bot's token. */
@@ -48,8 +48,8 @@ interface SlackInput {
 
 /**
  * Mirrors a channel to a Slack channel. An agent `@slack-<channel>` joins the channel. Call `notifyOfSlack` afterwards
- * to notify the members. Fails with `confirmation_required`, `channel_not_found`, `conflict` for an alias, or
- * `invalid_input` if Slack does not respond correctly.
+ * to notify the members. Fails with `confirmation_required`, `channel_not_found`, `alias_taken`, or `invalid_input` if
+ * Slack does not respond correctly.
  */
 export async function connectSlack(account: AccountStore, input: SlackInput): Promise<MadeMirror> {
   const { actor, deps, change } = account
@@ -126,7 +126,7 @@ async function examine({ deps }: AccountStore, token: string, channel: string) {
   return { botUser, teamId, name: `#${printableLine(String(found.name), 80)}` }
 }
 
-/** Adds a suffix if needed, because other accounts may have channels with the same name. */
+/** Adds a suffix if needed, because other accounts' channels with the same name may have taken the alias. */
 async function freeAlias(account: AccountStore, channel: string, id: string): Promise<string> {
   const plain = `slack-${channel}`
   if (plain.length <= 32 && await account.read.directory.isAliasFree(plain)) return plain
@@ -135,7 +135,7 @@ async function freeAlias(account: AccountStore, channel: string, id: string): Pr
   return alias
 }
 
-/** Notifies a channel's members. Not part of the recorded change, because mirroring has already started. */
+/** Notifies a channel's members. This is not part of the recorded change, because mirroring has already started. */
 export async function notifyOfSlack(account: AccountStore, made: MadeMirror): Promise<void> {
   const system: AccountStore = { ...account, actor: { type: 'system', job: 'slack' } }
   const text = `#${made.channel} is now mirrored with ${made.name} in Slack. People there read what is posted here.`
@@ -179,7 +179,7 @@ export async function askToLinkSlack(account: AccountStore, channel: string): Pr
   return code
 }
 
-/** Unlinks the calling user, whose Slack messages then no longer have their alias. */
+/** Unlinks the calling user's Slack user. Messages from Slack then no longer have the calling user's alias. */
 export async function unlinkSlack(account: AccountStore, channel: string): Promise<void> {
   const { precondition } = await authorize(account, 'use')
   const { read, change } = account.feature(slackTables)

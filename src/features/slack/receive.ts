@@ -42,7 +42,7 @@ const nameTimeoutMs = 1.5 * second
 const subtypes = [undefined, 'file_share', 'thread_broadcast', 'me_message']
 
 /**
- * Responds with 200 once a message is on disk. Responds with 404 for an unknown channel, whose body is not read, and
+ * Responds with 200 once a message is on disk. Responds with 404 for an unknown channel, without reading the body, and
  * for unsigned events.
  */
 export function slackEvents(store: Store): Handler {
@@ -141,7 +141,7 @@ async function takeMessage(
   const { agentId: program, alias: ofProgram } = slack
   const { agentId, alias } = person ?? {}
   const sender = agentId && alias ? { agentId, alias, program } : { agentId: program, alias: ofProgram }
-  // Anyone with the signing secret can send this, so it counts as written by a program, whatever its alias.
+  // Anyone with the signing secret can send messages, so they count as written by a program, whatever their alias.
   const writer = store.account(owner, {
     type: 'agent',
     agentId: sender.agentId,

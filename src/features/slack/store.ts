@@ -123,7 +123,7 @@ export const slackTables = {
     programOf: async (channel: string, agent: string) => (await account.one(programOf, { channel, agent }))?.agentId,
     byTs: (slack: string, ts: string) => account.one(byTs, { slack, ts }),
     byMessage: (slack: string, message: string) => account.one(byMessage, { slack, message }),
-    /** The first message of a conversation that is in both channels. */
+    /** A conversation's first message that is in both channels. */
     ofConversation: (slack: string, conversationId: string) => account.one(ofConversation, { slack, conversationId }),
     person: (slack: string, slackUser: string) => account.one(person, { slack, slackUser }),
     isLinked: async (slack: string, user: string) => await account.one(isLinked, { slack, user }) !== undefined,

@@ -11,7 +11,7 @@ import type { WaitingFigures } from './store.ts'
 
 const seconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10]
 
-/** Values that are read for each request. Times are in milliseconds. */
+/** Values that are read when the metrics are requested. Times are in milliseconds. */
 export interface CurrentFigures extends WaitingFigures, ProcessLoad {
   now: number
   /** The longest event loop delay since the last read. */

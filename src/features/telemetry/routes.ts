@@ -15,7 +15,7 @@ const openMetricsType = 'application/openmetrics-text; version=1.0.0; charset=ut
 /** How long values from the database are cached. */
 const keptMs = 10 * second
 
-/** The text of all metrics. Queries the database at most every 10 s. */
+/** Returns a function that resolves to the text of all metrics. Queries the database at most every 10 s. */
 export function metricsText(store: Store): () => Promise<string> {
   // The metrics implementation is always this feature's own.
   const metrics = store.deps.metrics as Metrics

@@ -8,7 +8,7 @@ export interface WaitingFigures {
   /** Time of the oldest unread message, in milliseconds since the epoch. Null if there is none. */
   waitingSince: number | null
   leases: number
-  /** Number of due requests to external servers. */
+  /** Number of outboxes to external servers that are due. */
   dueOutboxes: number
 }
 

@@ -31,10 +31,10 @@ import type * as core from '../../telemetry.ts'
 const maxLinks = 10
 /** Maximum number of steps per call. Without a limit, a stream that waits for hours would collect steps endlessly. */
 const maxSteps = 50
-/** Any other method name is invented by the caller. @see OpenTelemetry, semantic conventions of HTTP */
+/** Other methods become `_OTHER`: callers can invent names. @see OpenTelemetry, semantic conventions of HTTP */
 const knownMethods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 /**
- * Limits the process's new traces, and per account the calls that continue a trace, because any agent can name one. A
+ * Limits new traces per process, and calls that continue a trace per account, because any agent can name a trace. A
  * span costs as much as a small statement, so spans above the limit are dropped.
  */
 const recordedRates = { begun: { perSecond: 20, burst: 50 }, continued: { perSecond: 50, burst: 200 } }

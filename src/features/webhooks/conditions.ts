@@ -12,7 +12,7 @@ export async function failingWebhooks(account: AccountStore): Promise<FeatureCon
   return found.map((of) => ({ kind: 'webhook', subject: of.id, since: of.pausedAt ?? of.failingSince, level: 1, of }))
 }
 
-/** Checks accounts whose webhooks receive such events. Several processes may do this concurrently. */
+/** Checks the accounts that `withConditions` returns. Several processes may do this concurrently. */
 export async function notifyWebhooks(store: Store): Promise<void> {
   for (const id of await store.feature(allWebhooks).withConditions()) {
     const account = store.account(id, { type: 'system', job: 'webhooks' })

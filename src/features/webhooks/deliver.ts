@@ -31,7 +31,7 @@ export async function deliverEvents(attempt: Attempt): Promise<boolean> {
       const { answer, error } = await sendEvent(system, server, event, signal)
       isReached = answer.status !== null
       const unit = [webhooks.answered(outbox, answer), ...isTaken(answer) ? webhooks.taken(outbox, event.seq) : []]
-      // If this process is stopping, the next process handles the outbox.
+      // If this process is stopping, nothing is recorded, because the next process handles the outbox.
       if (signal.aborted) throw new RemoteError('aborted', answer.text)
       const [claimed] = await write(unit)
       if (answer.status === 410) throw new RemoteRefusal('It answered 410.')
@@ -44,7 +44,7 @@ export async function deliverEvents(attempt: Attempt): Promise<boolean> {
 }
 
 function refused({ status, text }: WebhookAnswer): RemoteError {
-  // Proxies' error pages add no information to the status.
+  // Omits HTML, because proxies' error pages add no information to the status.
   const quoted = text === '' || text.startsWith('<') ? '' : ` “${text.slice(0, maxQuoted).toWellFormed()}”`
   const shown = `It answered ${status}.${quoted}`
   return Object.assign(new RemoteError('invalid_response', `${status}`), { answered: { shown } })

@@ -147,7 +147,7 @@ const withAnswer = `answers = (SELECT json_group_array(json(value)) FROM (
     SELECT -1 AS key, :answer AS value UNION ALL SELECT key, value FROM json_each(webhooks.answers)
     ORDER BY key LIMIT ${keptAnswers}))`
 const answered = statement(`UPDATE webhooks SET ${withAnswer} WHERE ${isClaimed} RETURNING claimed_by`)
-// After an accepted test, the server is no longer skipped.
+// An accepted test makes waiting events due immediately, because the server works again.
 const tested = statement(`
   UPDATE webhooks SET ${withAnswer}, due_at = iif(:taken AND claimed_by IS NULL, min(due_at, :at), due_at)
   WHERE account_id = :account AND id = :id`)
@@ -230,11 +230,11 @@ export const webhookTables = {
     rotate: (id: string, secrets: SealedToken): Statement => account.bind(rotate, { ...secrets, id }),
     pause: (id: string, at: number): Statement => account.bind(pause, { id, at }),
     resume: (id: string, at: number): Statement => account.bind(resume, { id, at }),
-    /** Records the response to a test. If the server accepted it (`taken`), waiting events are sent at once. */
+    /** Records the response to a test. If the server accepted it (`taken`), waiting events are sent immediately. */
     tested: (id: string, answer: WebhookAnswer, taken: boolean, at: number): Statement =>
       account.bind(tested, { id, answer: JSON.stringify(answer), taken: Number(taken), at }),
     /**
-     * Records events of conditions. Fails with `write_conflict` if the webhook is paused or its `notified` has changed.
+     * Records events about conditions. Fails with `write_conflict` if the webhook is paused or `notified` has changed.
      */
     notifyOfConditions: (webhook: string, { before, after }: Notified, events: readonly WebhookEvent[], at: number) => [
       account.bind(requireNotified, { id: webhook, before }),
@@ -265,7 +265,7 @@ export const allWebhooks = (db: Db) => ({
     { ...db.bind(recordMessages, { ...batch, follower: 'webhook messages' }), isTraffic: true },
     { ...db.bind(allBeDue, { at }), isTraffic: true },
   ],
-  /** Records changed tasks and held messages in the same way. */
+  /** Records changed tasks and held messages like `recordMessages`. */
   recordEvents: (batch: { after: number; upTo: number }, at: number): Statement[] => [
     ...[recordTasks, recordHeld].map((record) => ({
       ...db.bind(record, { ...batch, follower: 'webhook events' }),

@@ -93,7 +93,7 @@ export async function deleteWebhook(account: AccountStore, id: string): Promise<
   await account.write([account.feature(webhookTables).change.remove(id)])
 }
 
-/** Sends an event of type `test` at once, before all waiting events. Resolves to the response. */
+/** Sends an event of type `test` immediately, before all waiting events. Resolves to the response. */
 export async function testWebhook(account: AccountStore, id: string): Promise<WebhookAnswer> {
   requireAdmin(account.actor)
   const { now } = account.deps

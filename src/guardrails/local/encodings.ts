@@ -42,7 +42,7 @@ function fromPercents(text: string): string | undefined {
 
 /** Returns the view without HTML tags and comments, or the same view if it has none. */
 export function withoutTags(view: View): View {
-  // Removes comments only up to the last `-->`, because each unclosed one would cause a scan of the rest.
+  // Removes comments only up to the last `-->`, because each unclosed comment would cause a scan of the rest.
   const until = view.text.lastIndexOf('-->') + '-->'.length
   return replaceIn(replaceIn(view, /<!--[^]*?-->/g, () => '', { until }), /<\/?[a-z][^<>]*>/gi, () => '')
 }
@@ -52,7 +52,7 @@ const encodedRuns = /[A-Za-z0-9+/_-]{16,}={0,2}/g
 const isHex = /^(?:[0-9a-f]{2})+$/i
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-/** Returns decoded base64 and hexadecimal text. Omits spans that do not decode to text. */
+/** Returns views of decoded base64 and hexadecimal text, even nested. Omits spans that do not decode to text. */
 export function embedded(view: View, depth = 2): View[] {
   if (depth === 0) return []
   return runsOf(view.text).flatMap(({ encoded, start, end }) => {
@@ -97,7 +97,7 @@ function decode(encoded: string): string | undefined {
     const text = fromBytes(Buffer.from(encoded, 'hex'))
     if (text !== undefined) return text
   }
-  // Rejects words, paths and names. Encoded text mixes upper and lower case.
+  // Rejects words, paths and names, because encoded text mixes upper and lower case.
   if (!/[a-z]/.test(encoded) || !/[A-Z]/.test(encoded)) return undefined
   return fromBytes(Buffer.from(encoded, 'base64'))
 }

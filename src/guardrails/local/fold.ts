@@ -5,8 +5,8 @@ import { mask, replaceIn, type View } from './view.ts'
 const special = new RegExp(`[^ -~${mask}]`, 'gu')
 
 /**
- * Returns the view with ASCII digits, spaces and hyphens, and without variants of width, style or frame and invisible
- * characters.
+ * Returns the view with ASCII digits, spaces and hyphens, without variants of width or style, and without frames and
+ * invisible characters.
  */
 export function plain(view: View): View {
   return replaceIn(view, special, (char) => plainForm(char!))
@@ -14,7 +14,7 @@ export function plain(view: View): View {
 
 const plainForm = remembered((char) => {
   if (/[\0-\x7f]/.test(char)) return char
-  // A digit with a variation selector and a frame is a keycap emoji.
+  // Removes frames, because a keycap emoji is a digit with a variation selector and a frame.
   if (/[\p{Default_Ignorable_Code_Point}\p{Me}]/u.test(char)) return ''
   if (/\p{Zs}/u.test(char)) return ' '
   if (/[\u2010-\u2015\u2212\ufe58\ufe63\uff0d]/.test(char)) return '-'
@@ -33,13 +33,15 @@ function digitOf(char: string): string {
 export interface Folded {
   /** Words separated by single spaces, including punctuation. */
   readonly words: View
-  /** Letters and digits only, with `l` as `i`. Used for long phrases, which need no word boundaries inside. */
+  /**
+   * Letters and digits only, with `l` as `i`. Long phrases, which need no word boundaries inside, are searched here.
+   */
   readonly letters: View
 }
 
 /**
- * Folds a text. Removes differences of case, letter width, style (NFKD) and accents, lookalikes of Latin letters,
- * digits and symbols that stand for letters in a word, repeated white space, and invisible characters.
+ * Folds a text: ignores case, letter width, style (NFKD) and accents, replaces lookalikes of Latin letters, and digits
+ * and symbols that stand for letters, and removes repeated white space and invisible characters.
  */
 export function fold(text: string): Folded {
   const chars = replaceIn({ text }, special, (char) => foldedForm(char!), { hidden: true })
@@ -88,7 +90,7 @@ const foldedForm = remembered((char) => {
   // Replaces letters in black circles and squares, which NFKD preserves.
   const circled = char.replace(/[\u{1f150}-\u{1f169}]/u, (c) => String.fromCharCode(c.codePointAt(0)! - 0x1f150 + 0x61))
     .replace(/[\u{1f170}-\u{1f189}]/u, (c) => String.fromCharCode(c.codePointAt(0)! - 0x1f170 + 0x61))
-  // Converts to upper case first. As in full case folding, ß becomes ss and all sigmas are equal.
+  // Converts to upper case first, so that ß becomes ss and all sigmas become equal, as in full case folding.
   const folded = circled.normalize('NFKD').toUpperCase().toLowerCase().normalize('NFKD').replace(ignored, '')
   return [...folded].map((letter) => lookalikes.get(letter) ?? letter).join('')
     .replace(/æ/g, 'ae').replace(/œ/g, 'oe').replace(/\s+/g, ' ')

@@ -1,7 +1,7 @@
 /**
- * The wording of prompt injections. Each line is a rule: groups of terms separated by `>`, which must follow each other
- * with at most a few words between them. One term of each group is enough. A `*` at the end of a term matches any
- * continuation.
+ * The wording of prompt injections. Each line is a rule: groups of terms separated by `>`. The groups must match in
+ * this order, with at most a few words between them. One term of each group is enough. A `*` at the end of a term
+ * matches any continuation.
  */
 export const injectionRules = rulesOf(`
   # English

@@ -7,7 +7,7 @@ import { joined } from './view.ts'
 const invisible = /[\p{Default_Ignorable_Code_Point}\p{Cc}]/u
 const emoji = /\p{Emoji}(?:[\p{Emoji_Modifier}\ufe0e\ufe0f\u20e3\u200d\u{e0020}-\u{e007f}]|(?<=\u200d)\p{Emoji})+/gu
 const needed = /[\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\ufe00-\ufe0f\u{e0100}-\u{e01ef}]/gu
-/** Number and share of characters that scripts may need from which they are suspicious. */
+/** From this number on, and above this share of a text, even characters that scripts may need are suspicious. */
 const fewest = 8
 const highestShare = 1 / 3
 

@@ -43,7 +43,7 @@ export const patterns = provider({
       if (matching.length === 0) return { kinds: [] }
       const effort = new Effort()
       const spans = joined(matching.flatMap((pattern) => spansOf(pattern, text, effort)))
-      // An expression such as \b matches an empty string. Without spans, the complete text is masked.
+      // An expression such as \b has only empty matches, so there are no spans, and the complete text is masked.
       return { kinds: ['text that is not allowed'], ...(spans.length > 0 && { spans }) }
     }
     const classes = patterns.reduce((sum, pattern) => sum + pattern.split(/\\p/i).length - 1, 0)

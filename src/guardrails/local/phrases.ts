@@ -47,7 +47,7 @@ function viewsOf(text: string): View[] {
 
 /** Minimum number of letters of a phrase that also matches if its words are split or joined. */
 const longEnough = 12
-/** Phrases that also match with split or joined words consist of words only. */
+/** Matches phrases that consist of words only. Other phrases must match with their words as written. */
 const onlyWords = /^[\p{L}\p{N}\p{M}\s]+$/u
 
 function listed(kind: string, phrases: readonly string[]): Finder {
@@ -135,8 +135,8 @@ class PhraseAutomaton {
   }
 
   /**
-   * Calls `onMatch` with the end of each phrase found, longest first. If it returns true, shorter phrases ending there
-   * are skipped.
+   * Calls `onMatch` for each phrase found, in the order of their ends, longest first. If it returns true, shorter
+   * phrases with the same end are skipped.
    */
   search(text: string, onMatch: (start: number, end: number, phrase: number) => boolean): void {
     if (this.#stateCount === 1) return

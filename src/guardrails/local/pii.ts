@@ -31,7 +31,7 @@ export const pii = provider({
 
 interface Reading {
   readonly view: View
-  /** The text without tags is searched only for keys, because removing a table's tags would merge its numbers. */
+  /** Whether tags were removed. Only keys are searched here, because tables without tags have merged numbers. */
   readonly isWithoutTags?: boolean
 }
 
@@ -41,7 +41,7 @@ const search = searchOf((text): Reading[] => {
   return [
     { view: written },
     ...(untagged === written ? [] : [{ view: untagged, isWithoutTags: true }]),
-    // Decoded text without letters is too often meaningless.
+    // Omits decoded text without letters, which is too often meaningless.
     ...embedded(written).filter(({ text }) => /\p{L}/u.test(text)).map((view) => ({ view })),
   ]
 })

@@ -17,7 +17,7 @@ export function spanOf({ places }: View, start: number, end: number): Span {
 
 /**
  * Replaces all matches of a global pattern before `until`. A match is kept if `replace` returns undefined. With
- * `hidden`, a removed match belongs to the character before it. The pattern must have no named groups.
+ * `hidden`, the place of a removed match is added to the character before it. The pattern must have no named groups.
  */
 export function replaceIn(
   view: View,
@@ -92,15 +92,14 @@ export interface Found extends Span {
 }
 
 /**
- * Searches all readings of a message, masks the matches and searches again, for up to five rounds. Each masked span is
- * a new boundary for its neighbours.
+ * Returns a function that searches all readings of a message, masks the matches and searches again, for up to five
+ * rounds, because each masked span is a new boundary for its neighbours.
  */
 export function searchOf<Reading>(read: (text: string) => Reading[]) {
   const firstReadings = oncePerText(read)
   return ({ text }: GuardedText, find: (reading: Reading) => Found[]): Verdict => {
     let all: Found[] = []
     let found = firstReadings(text).flatMap(find)
-    // Each round masks at least one more character, so a few rounds suffice.
     for (let round = 1, rest = text; found.length > 0; round++) {
       all = all.concat(found)
       if (round === 5) break

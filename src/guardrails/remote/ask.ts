@@ -11,13 +11,11 @@ import { type FailureReason, ProviderFailure, type ProviderTools, type Span } fr
 interface Question<Answer> {
   url: URL
   body: unknown
-  /** Headers in addition to those for JSON. Called for each attempt with the text of the body. */
+  /** Returns headers in addition to those for JSON. Called for each attempt with the text of the body. */
   headers?: (body: string) => Record<string, string>
   /** The response's schema. Other fields are ignored. */
   answer: z.ZodType<Answer>
-  /**
-   * Maximum size of the response in bytes, and maximum number of JSON values in it. Defaults to those of `safeFetch`.
-   */
+  /** Maximum size of the response in bytes, and maximum number of its JSON values. `safeFetch` sets the defaults. */
   maxBytes?: number
   maxTokens?: number
 }
@@ -41,7 +39,7 @@ export async function ask<Answer>(tools: ProviderTools, question: Question<Answe
   return { answer: checked.data, raw }
 }
 
-/** The failure for a response that does not match the interface. `why` is a constant string. */
+/** Returns the failure for a response that does not match the interface. `why` is a constant string. */
 export function unusableAnswer(host: string, why: string): ProviderFailure {
   return new ProviderFailure('unusable_answer', `The answer of ${host} cannot be used: ${why}.`)
 }
@@ -82,7 +80,7 @@ async function post<Answer>(tools: ProviderTools, question: Question<Answer>): P
   }
 }
 
-/** The parser's error is discarded, because it may quote the text. */
+/** Parses the response as JSON. Discards the parser's error, because it may quote the text. */
 function jsonOf<Answer>(response: SafeResponse, { maxTokens }: Question<Answer>, host: string): unknown {
   try {
     return response.json({ maxTokens })

@@ -1,4 +1,4 @@
-/** Azure Prompt Shields. */
+/** Checks texts with Azure Prompt Shields. */
 import * as z from 'zod'
 import { httpUrl, provider, type ProviderTools } from '../provider.ts'
 import { ask, below, headerValue, piecesOf, unusableAnswer } from './ask.ts'

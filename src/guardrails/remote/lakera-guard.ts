@@ -1,4 +1,4 @@
-/** Lakera Guard. */
+/** Checks texts with Lakera Guard. */
 import * as z from 'zod'
 import { joined } from '../local/view.ts'
 import { httpUrl, provider, type Span, text } from '../provider.ts'

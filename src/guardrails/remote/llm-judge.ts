@@ -1,4 +1,4 @@
-/** A language model as a judge. */
+/** Checks texts with a language model as a judge. */
 import * as z from 'zod'
 import { type GuardedText, httpUrl, provider, ProviderFailure, type ProviderTools, text } from '../provider.ts'
 import { ask, bearer, below, unusableAnswer } from './ask.ts'
@@ -79,7 +79,7 @@ export const llmJudge = provider({
   },
 })
 
-/** Encloses the text in lines with a random word, so that it cannot fake its end and add instructions. */
+/** Encloses the text in lines with a random word, so that the text cannot fake its end and add instructions. */
 function judgeMessages(policy: string, text: string): { system: string; user: string } {
   const fence = `TEXT-${newFence()}`
   return {
@@ -102,7 +102,7 @@ function newFence(): string {
 
 const judgement = z.object({ violation: z.boolean() })
 
-/** Undefined if the answer is not just a judgement, because a model may repeat parts of the text. */
+/** Returns the kinds found. Undefined if the answer is not just a judgement: a model may repeat parts of the text. */
 export function readJudgement(content: string): string[] | undefined {
   // Removes the thoughts that reasoning models may write before the answer.
   const answer = content.replace(/^[\s\S]*<\/think>/, '').trim()

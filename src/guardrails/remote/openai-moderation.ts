@@ -1,4 +1,4 @@
-/** OpenAI moderation, and services with a compatible interface. */
+/** Checks texts with OpenAI moderation, or with a service that has a compatible interface. */
 import * as z from 'zod'
 import { httpUrl, provider, text, threshold } from '../provider.ts'
 import { ask, bearer, below, kindsOf, piecesOf, unusableAnswer } from './ask.ts'

@@ -1,4 +1,4 @@
-/** Presidio. */
+/** Checks texts with Presidio. */
 import * as z from 'zod'
 import { httpUrl, provider, threshold } from '../provider.ts'
 import { ask, below, kindsOf, spansOfCodePoints, unusableAnswer } from './ask.ts'
@@ -30,7 +30,7 @@ export const presidio = provider({
         url,
         body: { text: guarded.text, language: config.language, score_threshold: config.threshold },
         answer: analyzed,
-        // Large, because a text may list thousands of addresses and must not pass for that reason.
+        // Large, so that a text that lists thousands of addresses does not pass because its response is too large.
         maxBytes: 1024 * 1024,
         maxTokens: 100_000,
       })

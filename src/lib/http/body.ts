@@ -22,7 +22,7 @@ export const taskLimits: BodyLimits = { ...apiLimits, maxBytes: 4 * 1024 * 1024 
 export const formLimits: BodyLimits = { maxBytes: 16 * 1024, maxDepth: 8, maxTokens: 500 }
 
 /**
- * Maximum size of a small body. Small bodies arrive in one or two pieces, and are counted when they are declared.
+ * Maximum size of a small body. Small bodies arrive in one or two pieces, and are counted by their declared length.
  * Larger bodies are counted as they arrive.
  */
 const smallBytes = 16 * 1024
@@ -37,7 +37,7 @@ interface Held {
 
 /**
  * Reads request bodies. Limits how many bytes the process holds from the start of reading until the response. The edge
- * begins and releases each request.
+ * calls `begin` and `release` for each request.
  */
 export class Bodies {
   readonly #budget: SharedBudget
@@ -57,7 +57,7 @@ export class Bodies {
 
   /**
    * Reads a body as text. Fails with `payload_too_large`, with `invalid_request` if it is not UTF-8, ends early or has
-   * tiny chunks, or with `unavailable` if too many bodies are being processed. A small `Content-Length` is not trusted.
+   * tiny chunks, or with `unavailable` if too many bodies are being processed. Also limits the bytes actually read.
    */
   async readText(request: Request, limits: BodyLimits): Promise<string> {
     const bytes = await this.readBytes(request, limits)
@@ -137,7 +137,7 @@ export function checkDeclaredLength(request: Request, { maxBytes }: Pick<BodyLim
 
 /**
  * Parses JSON within the limits. Fails with `malformed_json`, also for keys that change a prototype, with
- * `invalid_request` if it is too deep or has too many values, or with `invalid_input` for a number that parsing
+ * `invalid_request` if the JSON is too deep or has too many values, or with `invalid_input` for a number that parsing
  * changes.
  */
 export function parseBody(text: string, limits: BodyLimits): unknown {
@@ -184,7 +184,7 @@ async function readWhole(request: Request): Promise<Uint8Array<ArrayBuffer>> {
   return new Uint8Array(await request.arrayBuffer())
 }
 
-/** Reports an incomplete body. Runtimes fail differently when a caller disconnects, which is no fault of the grid. */
+/** Reports an incomplete body. Runtimes fail differently when a caller disconnects, which is not the grid's fault. */
 function cutOff(error: unknown): never {
   if (error instanceof GridError) throw error
   throw new GridError('invalid_request', 'The body ended early.')
@@ -234,7 +234,7 @@ function checkLimits(text: string, { maxDepth, maxTokens }: BodyLimits, onUnkept
 /** The length of the shortest number that parsing can change. */
 const shortestUnkept = '1e309'.length
 
-/** Whether parsing keeps an integer's value, or another number finite. Decimals are rounded to the nearest double. */
+/** Whether parsing preserves an integer's value, or keeps any other number finite. Decimals are rounded to a double. */
 function isKept(digits: string): boolean {
   const number = Number(digits)
   if (Number.isNaN(number) || Number.isSafeInteger(number)) return true

@@ -1,5 +1,5 @@
 /**
- * Cross-origin access to routes that use no cookies. Pages of any origin may call them with their own credential. See
+ * Cross-origin access to routes that use no cookies. Pages of any origin may call these routes with a credential. See
  * docs/protocol/README.md, "Hosts".
  */
 import type { MiddlewareHandler } from 'hono'

@@ -29,8 +29,8 @@ export function event(data: string, name?: string, id?: number): string {
 }
 
 /**
- * A response that streams frames. Each frame is generated when the client has read the previous one. A client that
- * reads no frame for a minute is disconnected. After it reconnects, numbered streams report the missed events.
+ * Creates a response that streams frames. Each frame is generated when the client has read the previous one. A client
+ * that reads no frame for a minute is disconnected. After it reconnects, numbered streams report the missed events.
  */
 export function eventStream(
   frames: AsyncGenerator<string>,

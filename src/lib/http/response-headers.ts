@@ -1,13 +1,13 @@
 /**
- * The headers of every response. Browsers must not guess its media type, and must use only HTTPS if the grid uses
- * HTTPS. See docs/security.md, "Requests".
+ * The headers of every response. Browsers must not guess a response's media type, and must use only HTTPS if the grid
+ * uses HTTPS. See docs/security.md, "Requests".
  */
 
 const commonHeaders = { 'X-Content-Type-Options': 'nosniff', 'Referrer-Policy': 'no-referrer' } as const
 const cacheControl = 'Cache-Control'
 const hsts = { 'Strict-Transport-Security': 'max-age=31536000' } as const
 
-/** Marks responses that have all headers. A `WeakSet` would add more garbage collection than it saves work. */
+/** Marks responses that have all headers. A `WeakSet` would cost more garbage collection than it saves. */
 const complete = Symbol('complete')
 type MarkedResponse = Response & { [complete]?: true }
 

@@ -45,7 +45,7 @@ export class SentAnswers {
     this.#socket = socket
     socket.once('close', () => this.#settle(!this.#isReset))
     const { destroySoon } = socket
-    // `node:http` calls this after the last response. Closing the connection at this time would hide a later reset.
+    // `node:http` calls this after the last response. Only the sending side is ended, so that a later reset is noticed.
     socket.destroySoon = () => {
       if (this.#answers.length === 0) return destroySoon.call(socket)
       this.#end = () => destroySoon.call(socket)

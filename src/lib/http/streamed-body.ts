@@ -33,7 +33,7 @@ export function streamedBody(
     clearTimeout(stalled)
     clearTimeout(late)
     connection.close()
-    // The client has disconnected and nobody awaits this call, so a rejection would terminate the process.
+    // The client has disconnected and nobody awaits this call, so an unhandled rejection would terminate the process.
     await pieces.return?.().catch(() => {})
     release?.()
   }

@@ -1,6 +1,6 @@
 /**
- * Detects overload of this process: a request waited too long because its caller has too many others, or the event loop
- * is blocked. See docs/security.md, "Overload".
+ * Detects overload of this process: a request waited too long because its caller has too many other requests, or the
+ * event loop is blocked. See docs/security.md, "Overload".
  */
 import { GridError } from '../../errors.ts'
 import type { Log } from '../log.ts'
@@ -45,7 +45,7 @@ export class Overload {
     if (waitedMs > this.#aboveMs) throw refusal('Too many of your calls are waiting.')
   }
 
-  /** Measures event loop delays until the returned function is called. A late timer shows the delay. */
+  /** Measures event loop delays until the returned function is called. The delay is how late a timer fires. */
   watch(): () => void {
     let due = performance.now() + sampleMs
     const timer = setInterval(() => {

@@ -22,7 +22,7 @@ export class Semaphore {
     if (this.#running >= this.#maxConcurrent) {
       const queue = hasPriority ? this.#prior : this.#ordinary
       if (queue.length >= this.#maxQueued) throw createError()
-      // A finished task passes its permit to the next one in a queue, so a new task cannot overtake it.
+      // A finished task passes its permit to the next task in a queue, so a new task cannot overtake the waiting ones.
       await new Promise<void>((resolve) => queue.push(resolve))
     } else this.#running++
     try {

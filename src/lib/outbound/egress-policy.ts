@@ -3,13 +3,13 @@ import ipaddr from 'ipaddr.js'
 import { invalidInput } from '../../errors.ts'
 
 export interface EgressPolicy {
-  /** Whether loopback addresses, private networks and `http:` are allowed, too. */
+  /** Whether loopback addresses, private networks and `http:` are also allowed. */
   readonly allowPrivateTargets: boolean
   /** IP addresses and CIDR ranges that the operator blocks. */
   readonly blockedTargets: readonly string[]
 }
 
-/** Ranges that `allowPrivateTargets` allows. In all other ranges, only public addresses are ever allowed. */
+/** Ranges that `allowPrivateTargets` allows. Apart from these ranges, only public addresses are allowed. */
 const privateRanges = ['loopback', 'private', 'uniqueLocal', 'carrierGradeNat']
 
 /** Cloud providers' metadata services, which return credentials without authentication. They are never allowed. */
@@ -35,7 +35,7 @@ const blockedPorts = new Set([
  * Otherwise returns undefined.
  */
 export function parseAllowedUrl(text: string, { allowPrivateTargets }: EgressPolicy): URL | undefined {
-  // The parser removes line breaks and tabs, so another check could see a different text.
+  // Refuses line breaks and tabs, because the parser removes them, and another check could see a different text.
   if (text.length > 2_000 || !/^[\x21-\x7e]+$/.test(text) || !URL.canParse(text)) return undefined
   const url = new URL(text)
   const isAllowedScheme = url.protocol === 'https:' || (url.protocol === 'http:' && allowPrivateTargets)
@@ -45,7 +45,7 @@ export function parseAllowedUrl(text: string, { allowPrivateTargets }: EgressPol
 
 /**
  * Parses the URL of a server that will be called later, if it is allowed. An IP address in it is checked now. A host
- * name is resolved with each call.
+ * name is resolved and checked with each call.
  */
 export function parseAllowedTarget(text: string, policy: EgressPolicy): URL | undefined {
   const url = parseAllowedUrl(text, policy)
@@ -56,7 +56,7 @@ export function parseAllowedTarget(text: string, policy: EgressPolicy): URL | un
   return !isIpAddress(address) || isAllowedAddress(address, policy) ? url : undefined
 }
 
-/** Returns the URL in a request's field in normal form, with the same checks. Fails with `invalid_input`. */
+/** Returns the normal form of the URL in a request's field, checked like a target. Fails with `invalid_input`. */
 export function requireAllowedTarget(text: string, policy: EgressPolicy, field: string): string {
   const url = parseAllowedTarget(text, policy)
   if (url) return url.href
@@ -83,7 +83,7 @@ export function isIpAddress(host: string): boolean {
 
 /** Whether connections to an IP address are allowed. */
 export function isAllowedAddress(text: string, { allowPrivateTargets, blockedTargets }: EgressPolicy): boolean {
-  // Only link-local addresses have a zone.
+  // Addresses with a zone are link-local.
   if (text.includes('%') || !ipaddr.isValid(text)) return false
   const address = ipaddr.process(text)
   if ([...metadataServices, ...blockedTargets].some((range) => isWithin(address, range))) return false

@@ -55,7 +55,7 @@ async function connectThroughProxy(proxy: URL, address: string, port: number, si
     if (!/^HTTP\/1\.[01] 2\d\d[ \r]/.test(response)) {
       throw new RemoteError('not_connected', `The proxy responded ${response.slice(0, 50)}`)
     }
-    // Further bytes would be read as the server's response, although the server has not received a request yet.
+    // Refuses further bytes, which would be read as the server's response although it has received no request yet.
     if (response.indexOf(headEnd) !== response.length - headEnd.length) {
       throw new RemoteError('not_connected', 'The proxy sent more than its response')
     }

@@ -27,7 +27,7 @@ export interface RequestLimits {
   isProbe?: boolean
   /** Records the request if its call is traced. `end` gets the response's status, or no argument without a response. */
   spans?: { sending(method: string): { traceparent: string; end(status?: number): void } | undefined }
-  /** Whether the trace is propagated to the server, because it belongs to an agent of the account. */
+  /** Whether the trace is propagated to the server, because the server belongs to an agent of the account. */
   passesTrace?: boolean
 }
 
@@ -115,7 +115,7 @@ export function reported(log: Log, host: string | undefined, { isProbe }: Reques
   return remoteError
 }
 
-/** A signal for the deadline, for pauses, and for the caller's signal. Its reason is a `RemoteError`. */
+/** One signal for the deadline, for too long pauses and for the caller's signal. Its reason is a `RemoteError`. */
 class Deadline {
   readonly #controller = new AbortController()
   readonly #timer: ReturnType<typeof setTimeout>
@@ -232,7 +232,7 @@ function sendRequest(
     outgoing.on('finish', onSent)
     // Emitted if the server switches to another protocol.
     outgoing.on('upgrade', () => reject(new RemoteError('invalid_response', 'It switched the protocol')))
-    // A socket from a proxy is paused.
+    // A socket from a proxy is paused, so resume it.
     outgoing.on('socket', (socket) => socket.resume())
     outgoing.end(body)
   })

@@ -1,4 +1,4 @@
-/** `export-account` and `import-account`. See docs/operating/accounts.md, "Export and import". */
+/** The commands `export-account` and `import-account`. See docs/operating/accounts.md, "Export and import". */
 import { createReadStream, existsSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import process from 'node:process'

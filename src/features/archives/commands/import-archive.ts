@@ -30,12 +30,12 @@ interface ArchivedAgent {
   deleted_at: number | null
 }
 
-/** The data of an import, except its rows. */
+/** The part of an archive that is kept in memory. */
 interface Content {
   manifest: ArchiveManifest
   agents: ArchivedAgent[]
   people: unknown[]
-  /** Names of guardrails that call a service, whose token may have to be entered again. */
+  /** Names of guardrails that call a service. The service's token may have to be entered again. */
   services: string[]
   providers: Set<string>
 }
@@ -45,16 +45,16 @@ interface Imported extends Record<string, unknown> {
   left_out: Record<string, number>
   keys: { alias: string; api_key: string }[]
   invitations: { email: string; role: string; url: string }[]
-  /** Agents and guardrails whose token must be entered again. */
+  /** Aliases of agents, and names of guardrails, whose token may have to be entered again. */
   paused_agents: string[]
   guardrails: string[]
 }
 
-/** Approximate size of one unit. */
+/** Rows are sent in units. A unit is full when it reaches either limit. */
 const unitLines = 100
 const unitChars = 128 * 1024
 
-/** Records stored in the same unit as the preceding one, such as a message's deliveries. */
+/** Records that are stored in the same unit as the record before them, such as a message's deliveries. */
 const childRecords = new Set(archivedTables.flatMap(({ children = [] }) => children.map((child) => child.table.record)))
 
 /**
@@ -120,7 +120,7 @@ async function examine(read: ImportOptions['read'], now: number): Promise<{ list
       return
     }
     const [record, row] = checkArchivedLine(line, now)
-    // Only these rows are kept in memory, because an archive may be larger than the memory.
+    // Only agents, guardrails and people are kept in memory, because an archive may be larger than the memory.
     if (record === 'agent') {
       const { id, alias, type, remote_url, deleted_at } = row as unknown as ArchivedAgent
       content.agents.push({ id, alias, type, remote_url, deleted_at })

@@ -1,4 +1,4 @@
-/** An archive's lines, from a copy of the database. See docs/protocol/archive.md. */
+/** Reads an archive's lines from a copy of the database. See docs/protocol/archive.md. */
 import { mkdtemp, open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { runOnThread } from '../../../lib/run-on-thread.ts'
@@ -11,8 +11,8 @@ import { type ArchiveInput, writeArchiveRows } from './write-rows.ts'
 type ArchiveOptions = Pick<ArchiveInput, 'account' | 'reader' | 'madeAt'>
 
 /**
- * The unsigned lines, as of one commit. No other archive can reserve disk space until the lines are read completely or
- * the process exits. Reading fails like the store's `copyTo`.
+ * Yields the unsigned lines, as of one commit. While they are read, only the archive takes disk space, until the lines
+ * end or the process exits. Reading fails like the store's `copyTo`.
  */
 export async function* archiveLines({ deps: { config }, copyTo }: Store, input: ArchiveOptions): AsyncIterable<string> {
   const path = localPath(config.databaseUrl)
@@ -26,7 +26,7 @@ export async function* archiveLines({ deps: { config }, copyTo }: Store, input: 
   }
 }
 
-/** The unsigned lines from an existing copy, which is removed. On failure, the caller removes both files. */
+/** Yields the unsigned lines from an existing copy, which is removed. On failure, the caller removes both files. */
 export async function* linesOfCopy(input: ArchiveInput): AsyncIterable<string> {
   await runOnThread('writeArchiveRows', writeArchiveRows, input)
   // The files are unlinked immediately, so that a client that stops reading cannot leave a copy of the database behind.

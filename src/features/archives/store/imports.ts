@@ -40,11 +40,11 @@ const show = statement(`
 const open = statement(`UPDATE accounts SET state = 'claimed' WHERE id = :account AND state = 'importing'`)
 const forget = statement(`DELETE FROM store_facts WHERE key = :key`)
 
-/** The key of the record of an unfinished import. Retention checks it and keeps rows that later rows refer to. */
+/** The key of an unfinished import's record. While it exists, retention keeps rows that later rows may refer to. */
 const keyOf = (account: string) => `import:${account}`
 
 export const archiveImports = (db: Db) => ({
-  /** Names that other accounts use or have used. A deleted agent's alias stays reserved. */
+  /** The names among these that other accounts use or have used. A deleted agent's alias stays reserved. */
   taken: (account: string, aliases: string[], agents: string[]): Promise<TakenName[]> =>
     db.all(taken, { account, aliases: JSON.stringify(aliases), agents: JSON.stringify(agents) }),
   /** The digest of the archive whose import into the account is unfinished. */

@@ -5,8 +5,8 @@ import { accountColumnsOf, accountValue, archivedByRecord, type ImportContext } 
 import { type ArchivedRow, checkArchived } from './validators.ts'
 
 /**
- * The statements for one row. An existing row is left unchanged, so an interrupted import can be repeated. Fails like
- * `checkArchived`.
+ * Returns the statements for one row. An existing row is left unchanged, so an interrupted import can be repeated.
+ * Fails like `checkArchived`.
  */
 export function insertArchived(record: string, row: ArchivedRow, context: ImportContext): Statement[] {
   checkArchived(record, row, context.at)

@@ -21,7 +21,7 @@ export interface ImportContext {
 /** SQL for one value, and its arguments. */
 type Stored = (row: ArchivedRow, context: ImportContext) => [sql: string, ...args: InValue[]]
 
-/** Converts between the text in the database and the text in the archive. Neither is null. */
+/** A conversion between the text in the database and the text in the archive. Neither is null. */
 interface Conversion {
   toArchive(stored: string): string
   fromArchive(archived: string): string
@@ -48,11 +48,11 @@ export interface ArchivedTable {
   readonly where?: string
   /** SQL order of the rows. Default: insertion order. */
   readonly order?: string
-  /** Child tables. `of` is an SQL condition for the rows that follow the parent row with `id` `?2`. */
+  /** Child tables. `of` is an SQL condition that selects the child rows of the parent row whose `id` is `?2`. */
   readonly children?: readonly { table: ArchivedTable; of: string }[]
 }
 
-/** Parses `field:column` pairs separated by white space. A single word names both. */
+/** Parses `field:column` pairs separated by white space. A word without a colon names both the field and its column. */
 function fields(text: string): Record<string, string> {
   return Object.fromEntries(
     text.trim().split(/\s+/).map((pair) => pair.split(':')).map(([field, column = field]) => [field, column]),
@@ -101,7 +101,7 @@ const sender = ['sender_account_id']
 const hidden = '(SELECT id FROM temp.hidden_messages)'
 
 /**
- * Fills the table of hidden messages. `?1` is the account, `?2` the time since when the reader may read all messages,
+ * Fills the table of hidden messages. `?1` is the account, `?2` the time from which the reader may read all messages,
  * `?3` the reader's agent, and `?4` the reader's channels with the time they joined each, as JSON.
  */
 export const hideMessages = `
@@ -116,7 +116,7 @@ export const hideMessages = `
       OR EXISTS (SELECT 1 FROM held_messages AS h
         WHERE h.message_id = m.id AND h.sender_account_id = m.account_id AND h.to_id = ?3))))`
 
-/** Counts account `?1`'s data that an archive omits, by kind. */
+/** Queries that count account `?1`'s data that an archive omits, by kind. */
 export const leftOut: Readonly<Record<string, string>> = {
   texts_that_the_reader_may_not_read: 'SELECT count(*) FROM temp.hidden_messages WHERE ?1 IS NOT NULL',
   messages_from_other_accounts:
@@ -126,7 +126,7 @@ export const leftOut: Readonly<Record<string, string>> = {
   tasks_with_other_accounts: 'SELECT count(*) FROM tasks WHERE (account_id = ?1) <> (recipient_account_id = ?1)',
 }
 
-/** The people of account `?1`. They have no account table: an import creates invitations for them. */
+/** Selects account `?1`'s people. They are not in `archivedTables`: an import creates invitations for them. */
 export const people = `
   SELECT users.email AS email, memberships.role AS role, person_aliases.agent_id AS agent_id
   FROM memberships JOIN users ON users.id = memberships.user_id
@@ -246,7 +246,7 @@ export const archivedTables: readonly ArchivedTable[] = [
     record: 'access_entry',
     table: 'agent_access',
     fields: fields('agent_id alias'),
-    // On another grid, the alias may belong to someone else.
+    // The entry is pending, because the alias may belong to someone else on another grid.
     store: { pending: () => ['1'] },
   },
   { record: 'skill', table: 'skills', fields: fields('id name description created_at') },
@@ -349,7 +349,7 @@ export const archivedTables: readonly ArchivedTable[] = [
     table: 'leases',
     fields: fields('agent_id id created_at expires_at'),
     store: {
-      // The lease's holder is not on this grid. A lease without an expiry time ends immediately.
+      // The lease's holder is not on this grid, so a lease without an expiry time ends immediately.
       expires_at: ({ expires_at }, { at }) => ['coalesce(?, ?)', expires_at, at],
       holder: () => [`''`],
       seqs: ({ agent_id, id }, { account }) => [
@@ -395,7 +395,7 @@ const sealedIn = (table: string) => sealed.map((column) => `${table}.${column}`)
 
 /**
  * Columns (`table.column`) of archived tables that are never archived, by reason. Every column is in this list or in
- * the one above. `db/account-tables.ts` gives the reasons for tables that are not archived.
+ * `archivedTables`. `db/account-tables.ts` gives the reasons for tables that are not archived.
  */
 export const notArchived: Readonly<Record<string, readonly string[]>> = {
   'secrets, and what is signed in or subscribed': [

@@ -14,7 +14,7 @@ import { day } from '../../../lib/time.ts'
 export const archiveFormat = 'agent-grid-archive'
 /** Increases with each change of records, fields or values. An import accepts every version up to this one. */
 export const archiveVersion = 1
-/** A person's record, from which an import creates an invitation. */
+/** The record name of people. An import creates an invitation from each of these records. */
 export const personRecord = 'person'
 
 export type ArchivedRow = Record<string, string | number | null>
@@ -114,7 +114,7 @@ const taskStates = [
   ...['submitted', 'working', 'input-required', 'auth-required', 'completed', 'canceled', 'failed', 'rejected'],
 ]
 const taskState = oneOf(...taskStates)
-/** Delivery data of a held message. The worker, which serves all accounts, needs it when the time to decide is over. */
+/** Delivery data of a held message. Checked in detail, because the worker that reads it serves all accounts. */
 const heldDelivery = json(
   'what a held message needs to be delivered',
   (value) =>
@@ -371,8 +371,8 @@ export function checkVersion(version: unknown): void {
 }
 
 /**
- * Fails with `invalid_input` if the format does not have the record or a field, or if the product never produces a
- * value. A field that an older format version lacks may be absent.
+ * Fails with `invalid_input` if the format does not have the record or a field, or if the product would never produce
+ * one of the values. A field that an older format version lacks may be absent.
  */
 export function checkArchived(record: string, row: unknown, now: number): asserts row is ArchivedRow {
   const checks = Object.hasOwn(validators, record) ? validators[record] : undefined

@@ -24,14 +24,14 @@ import { archiveFormat, archiveVersion, personRecord } from './validators.ts'
 export interface ArchiveReader {
   /** Id of the person's agent. Null if they have none. */
   agentId: string | null
-  /** The time since when they may read all messages. Null if they may not. */
+  /** The time from which they may read all messages. Null if they may not. */
   since: number | null
   /** The ids of their channels, with the time they joined each. */
   channels: [id: string, since: number][]
 }
 
 export interface ArchiveInput {
-  /** Path of a copy of the database, which gets temporary tables and has no other use. */
+  /** Path of a copy of the database. The copy is used only for this archive, which adds temporary tables. */
   copy: string
   /** Path of the file to write. */
   target: string
@@ -59,7 +59,7 @@ export interface ArchiveManifest {
 type Run = (sql: string, args?: InValue[]) => Promise<Value[][]>
 
 const rowsAtOnce = 50
-/** Free disk space is checked before writing this many bytes. */
+/** Free disk space is checked once for this many bytes written. */
 const countedBytes = 16 * 2 ** 20
 
 /** Writes an account's manifest and rows. Holds only a few rows in memory at a time. */
@@ -128,7 +128,7 @@ async function* rowsOf(
   account: string,
 ): AsyncIterable<[key: string, row: Record<string, unknown>]> {
   const { table } = archived
-  // An account table without a rowid is archived only if it has ids.
+  // Of the tables without a rowid, only those that have ids are archived.
   const key = table in primaryKeys ? 'id' : 'rowid'
   const { order = key } = archived
   await run('DROP TABLE IF EXISTS temp.chosen')

@@ -48,7 +48,7 @@ const ownKey = new RegExp(
   'g',
 )
 
-/** A run of characters that every key, token and value above contains. Most texts have none. */
+/** A run of characters that every key, token and value above contains. Most texts have no such run. */
 const longRun = /[\w.~=+/!#^*\u0080-\uffff-]{15}/
 
 export const apiKey: Detector = {

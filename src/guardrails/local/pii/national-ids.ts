@@ -68,7 +68,7 @@ export const nationalIds: Detector = {
   id: 'national_id',
   kind: 'national id number',
   find(text) {
-    // Every format contains four digits close together.
+    // Every format contains four digits close together, so other texts are not searched.
     if (!/\d(?:\D{0,5}\d){3}/.test(text)) return []
     return compiled.flatMap(({ shape, check, cue }) =>
       matching(
