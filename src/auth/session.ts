@@ -76,7 +76,7 @@ export interface Proof {
   passwordHash?: string
   /** Whether the user used a passkey or a code, or the previous session started with one. */
   hasSecondFactor?: boolean
-  /** When the user proved their identity. Defaults to now. A session that continues another one passes its time. */
+  /** When the user proved their identity. Defaults to now. A session that continues another one passes the old time. */
   confirmedAt?: number | null
   /** The account whose provider signed the user in. The session cannot open other accounts. */
   onlyAccount?: string | null

@@ -233,7 +233,7 @@ function isField(field: unknown): field is [string, string] {
     field.every((text) => typeof text === 'string' && !text.includes('\0'))
 }
 
-/** Passes a waiting form on in a page's forms. */
+/** Hidden fields with which a page's form passes a waiting form on. */
 export function KeptForm({ kept, runsUntil }: Pick<FormVisit, 'kept' | 'runsUntil'>) {
   if (kept === undefined) return null
   return <HiddenFields fields={{ kept, ...(runsUntil === undefined ? {} : { runsUntil: `${runsUntil}` }) }} />

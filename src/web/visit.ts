@@ -126,7 +126,7 @@ export interface OtherSignIn {
 /** Describes a feature's conditions. Links to their page if the visitor may open it. */
 export interface FeatureWords<Facts extends object = object> {
   inWords(of: Facts, now: number): Pick<NeedRow, 'icon' | 'tone' | 'what' | 'facts' | 'at'>
-  /** Several conditions in one line. */
+  /** Describes several conditions in one line. */
   many(n: string): string
   href(visit: Visit): string | undefined
 }

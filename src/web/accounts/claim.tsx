@@ -61,7 +61,7 @@ export function claimPages({ get, post }: Pages<PublicVisit>, deps: PageDeps): v
     return await decide(visit, claim, `/claims/${encodeURIComponent(visit.param('id'))}`, left)
   }
 
-  /** Shows the page with the choices. It suggests moving the agents to an account that already has some. */
+  /** Shows the page with the choices. It suggests moving the agents to an account that already has agents. */
   async function decide(visit: PublicVisit, claim: OpenClaim, action: string, left = 0): Promise<Response> {
     const visitor = signedIn(visit)
     const owned = visitor.accounts.filter(({ role }) => role === 'owner')

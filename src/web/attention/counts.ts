@@ -63,7 +63,7 @@ export class AttentionCounts {
         const found = this.#recent(this.#conditions, id, conditions)
         return needsOf((await withoutSnoozed(account, found, findOffer())).open)
       })
-      // Questions and held messages are not cached, so that an answer is visible at once.
+      // Questions and held messages are not cached, so that an answer is visible immediately.
       return withQuestions(...await Promise.all([counted, questions(), countHeld(account)]))
     } catch (error) {
       this.#deps.log.warn('What needs a person could not be counted', { error })

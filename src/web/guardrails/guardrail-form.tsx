@@ -103,7 +103,7 @@ async function showNew(visit: Visit, tried?: TriedText) {
   )
 }
 
-/** The provider with this id. Fails with `not_found`. */
+/** Returns the provider with this id. Fails with `not_found`. */
 export function providerOf(id: string): ListedProvider {
   const provider = listedProviders.find((provider) => provider.id === id)
   if (!provider) throw new GridError('not_found', 'There is no such guardrail provider.')
@@ -146,7 +146,7 @@ export function GuardrailForm(
 ) {
   const { form, inputError, request } = visit
   const { pathname } = new URL(request.url)
-  // Trying a new guardrail also posts these settings. The page's other forms do not contain them.
+  // Only this form and the trial of a new guardrail post these settings. The page's other forms do not contain them.
   const isTried = !stored && pathname === `${action}/try`
   const isPosted = request.method === 'POST' && (pathname === action || isTried)
   const field = isPosted ? inputError?.details.field ?? '' : ''
