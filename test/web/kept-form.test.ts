@@ -22,7 +22,7 @@ const action = () => `/accounts/${grid.acme.id}/skills/new`
 const fields = { name: 'forecasts <i>', description: 'two\nlines & more' }
 const skills = async () => (await grid.acme.store.read.skills.search('forecasts', 5, 0)).map(({ name }) => name)
 
-/** Expects the form with its input, and that it can be sent. */
+/** Expects that the page contains the form with its input, and that the form can be sent. */
 async function expectKept(page: Awaited<ReturnType<Browser['open']>>) {
   expect(page.status).toBe(200)
   expect(page.at).toBe(action())

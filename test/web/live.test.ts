@@ -61,7 +61,7 @@ test('the stream announces events of a message in a watched thread', async () =>
 
 test("the stream announces a change in an agent's queue", async () => {
   const live = await openLive(await signedInMember(grid, grid.acme, 'viewer'), grid.acme.id)
-  // Known once the first query of the account's agents is done.
+  // The stream can report a change once it has queried the account's agents.
   await waitFor('a look at the agents', () => looks > 0)
   await sendMessage(storeOf(grid, grid.alice), { to: 'bob', text: 'one' })
 

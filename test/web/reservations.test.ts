@@ -4,7 +4,7 @@ import { reserve } from '../../src/grid/reservations/reserve.ts'
 import { storeOf, testGrid } from '../support/grid.ts'
 import { signedInWithRole } from '../support/roles.ts'
 
-test("people see which agent works on what, and an owner ends a reservation, also on the agent's page", async () => {
+test("people see an agent's reservations, also on the agent's page, and an owner can end one", async () => {
   const grid = await testGrid()
   const base = `/accounts/${grid.acme.id}`
   const owner = await signedInWithRole(grid, 'owner')

@@ -27,7 +27,7 @@ import { addTotp } from '../support/second-factor.ts'
 import { type SlackServer, startSlack } from '../support/slack.ts'
 import { type SeededSite, seedSite } from '../support/site.ts'
 
-/** Actions that end something other forms need. They are posted in this order, after all others. */
+/** Actions that end something that other forms need. They are posted in this order, after all others. */
 const endings = [
   /(revoke|end|retract|disallow|resume|refuse|(security\/.*|members\/|slack\/)remove)$/,
   /reset-second-factor$/,
@@ -49,7 +49,7 @@ let retractable: string
 /** A user of each role, and the forms that this user found. */
 const users = {} as Record<Role, { id: string }>
 const found = {} as Record<Role, Crawled>
-/** A new session, because some forms end others. */
+/** Starts a new session, because some forms end the other sessions. */
 const as = (role: Role) => signedIn(grid, users[role])
 const home = () => `/accounts/${site.account}/settings/profile`
 
@@ -115,7 +115,7 @@ beforeAll(async () => {
 afterAll(() => slack.close())
 afterAll(() => unfollow?.())
 
-/** A route's form, as found by the weakest role that sees it. */
+/** Returns a route's form, as found by the weakest role that sees it. */
 function exampleOf(route: string): { role: Role; form: FoundForm } | undefined {
   const role = [...declared.get(route)!].reverse().find((role) => found[role].forms.has(route))
   return role && { role, form: found[role].forms.get(route)! }
@@ -208,7 +208,7 @@ test('no form works without a session, or without its token', async () => {
 test('every form is found on a page, and can be posted by the weakest permitted role', async () => {
   const done = new Map<string, string>()
   const places: string[] = []
-  /** Routes that refuse the weakest role they declare. That role sees no such form. */
+  /** Routes that refuse the weakest role they declare. Checked only if this role does not see the form. */
   const refused: string[] = []
   for (;;) {
     const due = routes.forms.filter((route) => !done.has(route) && exampleOf(route))
@@ -232,7 +232,7 @@ test('every form is found on a page, and can be posted by the weakest permitted 
       places.push(answer.headers.get('location') ?? '')
       if (route.endsWith('/account/delete')) await restoreAccount(grid.acme.store)
     }
-    // Later forms need the pages of everything that remains.
+    // Crawl again, because later forms need the pages of everything that remains.
     if ([-1, 0, 2].includes(least)) {
       for (const role of roles) found[role] = await crawl(await as(role), routes, retractable, [home(), ...places])
     }

@@ -45,7 +45,7 @@ test("an agent's page shows an owner the last ten messages, including channel po
   expect(html).toMatch(/conversations\/\d+\?m=\d+#m\d+/)
 })
 
-test("opening an agent's page is recorded once an hour as reading, without texts", async () => {
+test("opening an agent's page is recorded as reading once an hour, without message texts", async () => {
   await allowReading()
   await say(grid, storeOf(grid, grid.alice), 'bob', 'Between us.')
   const olga = await signedIn(grid, await person(grid, { role: 'owner' }))

@@ -135,7 +135,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     await isIn(other, '')
     expect(await stored('from the first and second')).toBe(1)
 
-    // A tab whose text differs from the draft keeps its own.
+    // A tab whose text differs from the draft keeps its own text.
     await other.evaluate(`document.querySelector('textarea[data-draft]').value = 'mine'; 0`)
     await field(page).fill('yours')
     await page.reload()

@@ -1,4 +1,4 @@
-/** Invitations on a grid that sends no email. The inviter passes the link on, so it does not prove an address. */
+/** Invitations on a grid that sends no email. The inviter passes the link on, so the link does not prove an address. */
 import { beforeEach, expect, test } from 'vitest'
 import { createAccount } from '../../../src/grid/accounts/accounts.ts'
 import { type Browser, browser } from '../../support/browse.ts'
@@ -106,7 +106,7 @@ test('accepting an unsent link in a session does not verify the address either',
   expect((await userOf()).emailVerifiedAt).toBeNull()
 })
 
-/** The ways in which the address's owner proves it, each with a link that only they can read. */
+/** The ways in which an address's owner proves the ownership, each with a link that only the owner can read. */
 const proofs: [string, (vic: Browser) => Promise<unknown>][] = [
   ['a sign-in link', async (vic) => {
     await vic.submit('/sign-in-link', { email: victim })
