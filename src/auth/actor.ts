@@ -52,7 +52,7 @@ export interface SignedInUser {
   identity?: { issuer: string; subject: string } | null
 }
 
-/** How long a proof of identity permits changes that require a recent one. */
+/** How long a proof of identity counts as recent. */
 export const confirmedForMs = 10 * minute
 
 /**

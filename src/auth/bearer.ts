@@ -114,7 +114,7 @@ const maxKnown = 5_000
 
 /** The agent that each credential belonged to at its last lookup. `serve` uses it as a guess, never as a permission. */
 class KnownAgents {
-  /** Agents by the hash of their token. */
+  /** The last known agent of each credential, by the hash of its token. */
   readonly #known = new LruMap<string, { accountId: string; actor: AgentActor }>(maxKnown)
   readonly #isKept: boolean
 

@@ -256,7 +256,7 @@ test('neither the stream nor automatic requests of pages prolong the session', a
   await live.close()
   const sessions = () => grid.store.global.sessions.ofUser(id, grid.clock.now, 0)
 
-  // The session's use is stored after the response.
+  // Wait for the session's use, which is stored after the response.
   await grid.store.drained()
   expect((await sessions())[0].lastSeenAt).toBe(grid.clock.now - 30 * minute)
   await one.open(`/accounts/${grid.acme.id}/agents`)

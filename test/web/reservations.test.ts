@@ -22,6 +22,5 @@ test("people see an agent's reservations, also on the agent's page, and an owner
   expect(after.text).not.toContain('src/**')
   expect((await owner.open(`${base}/agents/bob`)).text).toMatch(/Reservations .* PROJ-1/)
   expect((await owner.open(`${base}/activity`)).text).toMatch(/Ended the reservation of @bob ?: src/)
-  // The reservation has already ended.
   expect((await owner.send(page, {}, action)).text).toContain('This reservation has ended.')
 })

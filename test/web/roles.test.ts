@@ -76,7 +76,7 @@ beforeAll(async () => {
   const olga = (await store.global.users.byEmail('olga@acme.example'))!
   await accessTokenFor(grid, olga.id, acme.id)
   const personAlias = (await acme.store.read.agents.byAlias('olga-marin'))!.id
-  // The agent that links lead to first has a program and a parked message, and is an unreachable remote agent.
+  // Gives each agent a program and a parked message, and makes it unreachable, so that any agent's page has all forms.
   for (const { id } of await acme.store.read.agents.page('', 50)) {
     await accessTokenFor(grid, olga.id, acme.id, id)
     const parked = `UPDATE deliveries SET state = 'parked', read_at = 1 WHERE account_id = ? AND inbox IN (
@@ -122,7 +122,7 @@ function exampleOf(route: string): { role: Role; form: FoundForm } | undefined {
 }
 
 async function post(one: Browser, { action, fields }: Pick<FoundForm, 'action' | 'fields'>, csrf?: string) {
-  // A guardrail is attached to agents named by the user.
+  // Add an agent, because a guardrail is attached only to agents that the user names.
   const chosen = fields.some(([, value]) => value === 'chosen') ? [['agents', 'alice']] : []
   // Omits the original values, because other roles have posted since. See `outdated-forms.test.ts`.
   const given = fields.filter(([name]) => name !== madeFromField)
@@ -198,7 +198,7 @@ test('no form works without a session, or without its token', async () => {
   const owner = await as('owner')
   const csrf = await csrfTokenOf(owner, home())
   const signedOut = await refusedEverywhere(async (form) => (await post(signedOutBrowser, form, csrf)).status)
-  // 307 forwards the form to the sign-in.
+  // The status 307 forwards the form to the sign-in page.
   expect(signedOut.filter((answer) => !/: (401|307)$/.test(answer))).toEqual([])
 
   const withoutToken = await refusedEverywhere(async (form) => (await post(owner, form)).status)

@@ -57,7 +57,7 @@ test('dismissing a question applies to the whole conversation, and returns to th
   expect(count(there.html)).toBeUndefined()
 })
 
-test('others see who has not answered for an hour, but not the message', async () => {
+test('others see who has left a message unanswered for an hour, but not the message', async () => {
   const { grid, tell, path } = world
   await tell(grid.alice, 'ann', 'a secret question')
   grid.clock.now += hour - 1

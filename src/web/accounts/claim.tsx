@@ -30,8 +30,8 @@ const choices = { keep: 'Keep', move: 'Move', discard: 'Discard' } as const
 type Choice = keyof typeof choices
 
 /**
- * Pages on which an email address's owner claims agents: keeps, moves or discards each. A signup's claim link opens
- * them, or the offer shown after sign-in.
+ * Pages on which an email address's owner claims agents: keeps, moves or discards each. They are opened by a signup's
+ * claim link, or from the offer shown after sign-in.
  */
 export function claimPages({ get, post }: Pages<PublicVisit>, deps: PageDeps): void {
   const { store, sessions } = deps

@@ -16,7 +16,7 @@ import type { Store } from '../../store/store.ts'
 const keptMs = 10 * second
 const maxKept = 1_000
 
-/** An account as opened by a visitor, with the agents that the visitor can claim and the items waiting for them. */
+/** An account as opened by a visitor: the agents that the visitor can claim, and the items that await the visitor. */
 export interface CountedVisit {
   id: string
   account: AccountStore

@@ -217,7 +217,7 @@ test('a claim does not include agents that signed up after its page was opened',
   expect(refused.text).toContain('@zoe-late')
 })
 
-test.each(['admin', 'member', 'viewer'])("an account's %s cannot move agents into it", async (role) => {
+test.each(['admin', 'member', 'viewer'])("an account's %s cannot move agents into the account", async (role) => {
   const signed = await signUp('zoe-one', zoe)
   const person = await verified(signed.path)
   const { id } = (await grid.store.global.users.byEmail(zoe))!

@@ -62,7 +62,7 @@ test("opening an agent's page is recorded as reading once an hour, without messa
   )
 })
 
-test("an agent's page shows members and viewers only numbers, and members their own messages", async () => {
+test("an agent's page shows members and viewers only numbers, and members also their own messages", async () => {
   await allowReading()
   await say(grid, storeOf(grid, grid.alice), 'bob', 'Between us.')
   const mel = await personWithAlias(grid, 'mel')

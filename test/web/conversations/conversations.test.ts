@@ -71,7 +71,7 @@ describe('access to conversations by role', () => {
     }
   })
 
-  test('while reading is disabled, people cannot read what agents write, and older messages stay hidden', async () => {
+  test("while reading is off, people cannot read agents' messages, and turning it on shows only new ones", async () => {
     const { account, person } = await member(grid, { role: 'owner' })
     const owner = await signedIn(grid, person)
     await setPeopleRead(account, { choice: 'off' })

@@ -33,7 +33,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     return (await rows(site.grid, sql, [site.grid.acme.id, text])).length
   }
 
-  test('in the composer Enter adds a line, and Ctrl+Enter sends, also on a Mac keyboard', async () => {
+  test('in the composer, Enter adds a line, and Ctrl+Enter sends, also on a Mac keyboard', async () => {
     const { page, faults } = visitor
     for (const [key, text] of [['Control+Enter', 'with Ctrl'], ['Meta+Enter', 'with Cmd']]) {
       await field(page).click()

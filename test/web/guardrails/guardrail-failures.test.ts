@@ -87,7 +87,7 @@ test('permitted readers see a blocked message in its conversation, and many bloc
   expect((await owner.open(thread)).text).not.toContain('was blocked')
 })
 
-test('a guardrail for all agents also applies to later agents, and to people once they have allowed its service', async () => {
+test('a guardrail for all agents applies to agents created later, and to people who allow its service', async () => {
   const owner = await signedInWithRole(grid, 'owner')
   const created = await owner.submit(`${base}/guardrails/new/webhook`, {
     ...{ name: 'everywhere', 'config.url': 'https://guard.example', token: `whsec_${btoa('a'.repeat(32))}` },

@@ -31,7 +31,7 @@ test.each([
     model: 'small',
     policy: 'No insults.\nNo threats.',
   }],
-])("the form of %s becomes the guardrail's configuration", async (provider, fields, config) => {
+])("the posted form of %s becomes the guardrail's configuration", async (provider, fields, config) => {
   const ann = await signedInWithRole(grid, 'admin')
   const given = Array.isArray(fields) ? fields : Object.entries(fields)
   const path = `${guardrails}/new/${provider}`

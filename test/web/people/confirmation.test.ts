@@ -142,7 +142,7 @@ describe('a form that waits for the confirmation', () => {
     expect(await names()).toEqual(before)
   })
 
-  test('a form that waited is discarded by Cancel, which leads back, and a download form is shown again', async () => {
+  test('Cancel leads back from a form that waits, and a download form that waited is shown again', async () => {
     const csrf = await csrfTokenOf(one, settings('sessions'))
     const from = `${home()}/held?page=2`
     const asked = await one.post(keys(), { csrf, name: 'x' }, { Referer: grid.deps.config.appUrl + from })

@@ -64,7 +64,7 @@ test('if the invited address has a user, the link is logged, and the page does n
   expect(grid.emails).toMatchObject([{ kind: 'invitation', to: victim }])
 })
 
-test('a new invitation link replaces the first at once, and the number of invitations is limited', async () => {
+test('a new invitation link replaces the first immediately, and the number of invitations is limited', async () => {
   const first = linkOn((await invite()).html)!
   const [{ id }] = await grid.acme.store.read.team.invitations()
   const second = linkOn((await eve.submit(team, {}, `${team}/invitations/${id}/again`)).html)!
