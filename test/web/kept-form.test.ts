@@ -73,7 +73,7 @@ test('a form is kept if the user has signed in again in another tab', async () =
   expect((await one.send(page, fields, action())).text).toContain('The skill has been created')
 })
 
-test('a form outside accounts, the name of a new account, is shown again after signing in', async () => {
+test('the form for a new account, which is outside any account, is shown again after signing in', async () => {
   const form = await one.open('/new-account')
   grid.clock.now += 15 * day
   const asked = await one.send(form, { name: 'Beta' }, '/new-account')

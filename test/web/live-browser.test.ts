@@ -75,7 +75,7 @@ describe.skipIf(!hasBrowser)('an open page', () => {
     expect(home()).toHaveLength(1)
   })
 
-  test('an open page with the list and a conversation does not mark the conversation as seen', async () => {
+  test('an open list of conversations does not mark the conversation next to it as seen', async () => {
     const { page } = visitor
     const list = `${grid.url}/accounts/${grid.acme.id}/conversations`
     const [{ id }] = (await listThreads(grid.acme.store, {})).threads

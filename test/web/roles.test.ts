@@ -222,7 +222,7 @@ test('every form is found on a page, and can be posted by the weakest permitted 
       if (role !== weakest) {
         const one = await as(weakest)
         const { status } = await post(one, form, await csrfTokenOf(one, home()))
-        // A conversation refuses members who do not take part.
+        // Except for conversations, which refuse members who do not take part.
         if (status === 403 && !route.endsWith('/:thread/messages')) refused.push(`${weakest}: ${route}`)
       }
       const one = await as(role)

@@ -64,9 +64,7 @@ export function shownThread(
   }
 }
 
-/**
- * The author of the newest message: the reader, or one of several agents. Undefined if the row already names them.
- */
+/** Returns the newest message's author, `You` for the reader. Undefined if the row already names the author. */
 function previewFrom(alias: string, names: string[], self: string | undefined): string | undefined {
   if (alias === self) return 'You'
   return names.length === 1 && names[0] === `@${alias}` ? undefined : `@${alias}`

@@ -16,7 +16,7 @@ import type { Pages, Visit } from '../visit.ts'
 import { type JsonSchema, readSchemaValue, SchemaFields } from './schema-form.tsx'
 import { type TriedText, TryCard } from './try-card.tsx'
 
-/** The guardrail's action on a match. */
+/** The actions that a guardrail can take on a match. */
 export const actions = [
   {
     value: 'block',
@@ -31,7 +31,7 @@ export const actions = [
   { value: 'redact', title: 'Redact', hint: 'Delivered with the matching text masked, and marked.' },
   { value: 'flag', title: 'Flag', hint: 'Delivered unchanged, and marked.' },
 ] as const
-/** What happens to a message when the provider fails. */
+/** What can happen to a message when the provider fails. */
 export const failures = [
   { value: 'closed', title: 'Block the message', hint: 'No message is delivered unchecked.' },
   { value: 'open', title: 'Deliver the message', hint: 'Messages are delivered even while the provider is down.' },

@@ -18,7 +18,7 @@ export const verdictActions = [
   'failed',
 ] as const satisfies VerdictAction[]
 
-/** Each action's colour in charts. Green means success. */
+/** Each action's name and colour in charts. */
 const verdictSeries = {
   blocked: { name: 'Blocked', colour: 'warning' },
   held: { name: 'Held', colour: 'ink' },

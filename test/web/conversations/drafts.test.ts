@@ -120,7 +120,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     expect(await typed(page)).toBe('hello?')
   })
 
-  test('two tabs share a draft, and a tab with a text of its own keeps it', async () => {
+  test('two tabs share a draft, and a tab with a different text keeps its own', async () => {
     const { page, context } = visitor
     const other = await context.newPage()
     await other.goto(thread)

@@ -39,7 +39,7 @@ test("a long text is truncated in its conversation, and complete on the message'
   }
 })
 
-test("a message's page and its line show its state: stored, being read, answered", async () => {
+test("a message's page and its line in the conversation show its state: stored, being read, answered", async () => {
   const { id, seq } = await say(grid, alice, '@bob', 'how long?')
   const [{ threadId }] = await grid.acme.store.read.threadMessages.bySeqs([seq])
   const line = async () => (await owner.open(`${base}/conversations/${threadId}?m=${seq}`)).text

@@ -259,7 +259,7 @@ describe('an account that requires a second factor', () => {
     expect((await added.open(home())).at).toBe(arrivalOf(grid.acme))
   })
 
-  test('an owner with a second factor can require one of owners and admins, and this is logged', async () => {
+  test('an owner with a second factor can require owners and admins to have one, and this is logged', async () => {
     const ann = await person(grid, { role: 'owner' })
     const one = await signedIn(grid, ann)
 

@@ -95,7 +95,7 @@ test('a user who joined with an unsent link can neither claim agents nor create 
   expect(account.html).toContain('value="Mine"')
 })
 
-test('accepting an unsent link in a session does not verify the address either', async () => {
+test('a signed-in user who accepts an unsent link does not verify the address either', async () => {
   const link = linkOn((await invite()).html)!
   await person(grid, { email: victim, isVerified: false })
   const vic = await signedInByEmail(grid, victim)
