@@ -67,8 +67,8 @@ export async function composingIn(visit: Visit, id: number, place: Promise<Place
 }
 
 /**
- * The area below a conversation's messages. It contains the composer or the reason why there is none, and, unless
- * `isGlance` is set, the buttons that mark messages. Empty for visitors who may not write.
+ * Returns the area below a conversation's messages. It contains the composer or the reason why there is none, and,
+ * unless `isGlance` is set, the buttons that mark messages. Empty for visitors who may not write.
  */
 export function composerOf(
   visit: Visit,

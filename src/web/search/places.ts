@@ -16,7 +16,9 @@ export interface Place {
 }
 
 const maxPlaces = 8
-/** Maximum number of names loaded. More than are shown, because they are ranked together with fixed places. */
+/**
+ * Maximum number of names loaded. More names are loaded than shown, because they are ranked together with fixed places.
+ */
 const maxNames = 20
 const maxAgentsToAct = 3
 

@@ -287,7 +287,7 @@ test('an owner who moves agents sees what does not move, and each account keeps 
   ])).toEqual([['@bean-one', 'beans, counting'], ['@bean-two', '']])
   const names = await rows(grid, 'SELECT name FROM skills WHERE account_id = ?', [grid.acme.id])
   expect(names.map(({ name }) => name).sort()).toEqual(['beans', 'counting'])
-  // The moved agents belong to Acme, and are no longer on trial.
+  // The moved agents belong to Acme and are no longer on trial, so they can send more than ten messages.
   for (let n = 0; n < 12; n++) await send(one, 'alice', `${n}`)
   // The owner can open both accounts. The old account contains the agent that was not moved.
   const old = (await owner.open('/')).html.match(/href="\/accounts\/([\w-]+)[^>]*>(?:(?!<\/a>)[\s\S])*Beans/)![1]
