@@ -10,7 +10,7 @@ export interface AgentActor {
   credentialId: string
   /** The user who authorized the agent over OAuth. Undefined with an agent key. */
   userId?: string
-  /** True if the agent is known not to be on trial. Otherwise each send checks this. */
+  /** True if the agent is known not to be on trial. Otherwise each send looks up whether the agent is on trial. */
   isUnlimited?: boolean
 }
 
@@ -52,7 +52,7 @@ export interface SignedInUser {
   identity?: { issuer: string; subject: string } | null
 }
 
-/** How long a proof of identity permits changes that require a recent one. */
+/** How long a proof of identity counts as recent. */
 export const confirmedForMs = 10 * minute
 
 /**
@@ -64,7 +64,7 @@ export function requireConfirmed(actor: Actor | SignedInUser, now: number): void
   if ('type' in actor && actor.type !== 'user') return
   if (!('type' in actor)) requireWholeSession(actor)
   const { confirmedAt } = actor as UserActor | SignedInUser
-  // A future time does not count as recent. It means that the clock was set back.
+  // A future time does not count as recent, because it means that the clock was set back.
   if (confirmedAt != null && now >= confirmedAt && now - confirmedAt < confirmedForMs) return
   throw new GridError('confirmation_required', 'Confirm your identity, and then repeat this.')
 }

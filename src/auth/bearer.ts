@@ -1,4 +1,4 @@
-/** Bearer authentication: from the `Authorization` header to the caller and its account. */
+/** Bearer authentication: determines a request's caller and account from the `Authorization` header. */
 import { GridError, isStorageFull } from '../errors.ts'
 import { addressOf, bearerToken } from '../lib/http/client-address.ts'
 import { accountCallLimit, type CallLimit, credentialCallLimit } from '../lib/limits/call-limits.ts'
@@ -19,12 +19,11 @@ const lastUsedPrecisionMs = minute
 
 /**
  * Authenticates a request by its `Authorization` header. Access tokens are looked up in the database every time. With a
- * local file, keys may come from a `KeyCache`, which every write that could revoke a key clears. Every process
- * therefore refuses a revoked key on the next request. See docs/security.md, "Keys and tokens". Fails with
- * `unauthenticated`.
+ * local file, keys may come from a `KeyCache`. Every write that could revoke a key clears the cache, so every process
+ * refuses a revoked key on the next request. See docs/security.md, "Keys and tokens". Fails with `unauthenticated`.
  *
- * A long-running call authenticates again and passes its original store as `previous`. This fails with `unavailable` if
- * the agent was moved to another account.
+ * A long-running call authenticates again and passes its original store as `previous`. The call then fails with
+ * `unavailable` if the agent was moved to another account.
  */
 export type Authenticate = (authorization: string | null, previous?: AccountStore) => Promise<AccountStore>
 
@@ -94,8 +93,8 @@ export interface AuthenticatedCall {
   caller(): Promise<AccountStore>
   /**
    * Answers the call, possibly before the caller has been looked up. With a remote database, a known credential is
-   * presumed to belong to the same agent as at its last lookup. The lookup travels with the first reads. Unless it
-   * confirms the presumed caller, this caller's account reads and writes nothing, and `answer` runs again for the
+   * presumed to belong to the same agent as at its last lookup. The lookup travels with the first reads. If it does not
+   * confirm the presumed caller, nothing is read or written in that caller's account, and `answer` runs again for the
    * actual caller. Fails like `Authenticate` and `answer`. See docs/security.md, "Keys and tokens".
    */
   serve<Answer>(answer: (account: AccountStore) => Promise<Answer>): Promise<Answer>
@@ -104,9 +103,9 @@ export interface AuthenticatedCall {
 }
 
 /**
- * Authenticates a request and counts it, before reading its body. If `serve` may presume the agent, the request is only
- * counted. Fails like `Authenticate`, or with `rate_limit_exceeded` for the credential, its account, or the client
- * address's refused keys.
+ * Authenticates a request and counts it, before reading its body. If `serve` may presume the agent, this only counts
+ * the request. Fails like `Authenticate`, or with `rate_limit_exceeded` if the credential, its account, or refused keys
+ * from the client address have reached their limit.
  */
 export type AuthenticateCall = (c: AppContext) => Promise<AuthenticatedCall>
 
@@ -115,7 +114,7 @@ const maxKnown = 5_000
 
 /** The agent that each credential belonged to at its last lookup. `serve` uses it as a guess, never as a permission. */
 class KnownAgents {
-  /** Agents by the hash of their token. */
+  /** The last known agent of each credential, by the hash of its token. */
   readonly #known = new LruMap<string, { accountId: string; actor: AgentActor }>(maxKnown)
   readonly #isKept: boolean
 
@@ -140,7 +139,7 @@ class KnownAgents {
 
 /**
  * Creates the process's call limits, which all endpoints share. Returns a function that adds them to an `Authenticate`.
- * `ofRefusedKeys` counts by client address.
+ * `ofRefusedKeys` counts refused keys by client address.
  */
 export function createCallLimits(
   store: Store,
@@ -192,7 +191,7 @@ export function createCallLimits(
       try {
         countCall(caller)
       } catch (error) {
-        // If the credential has been revoked, fail with that error instead.
+        // If the credential has been revoked, fail with the lookup's error instead of the limit's.
         await find()
         throw error
       }
@@ -205,7 +204,7 @@ export function createCallLimits(
           const [early] = await Promise.allSettled([answer(expected)])
           const isProven = await proof().then(() => true, () => false)
           if (!isProven) {
-            // Cancel the stream, which undoes its effects in memory.
+            // Cancel the presumed caller's stream, which undoes its effects in memory.
             if (early.status === 'fulfilled' && early.value instanceof Response) await early.value.body?.cancel()
             caller = await find()
             trace.code = undefined
@@ -234,8 +233,8 @@ function actorOfKey(credential: Credential): AgentActor | AdminActor {
 }
 
 /**
- * Returns the agent or admin that the user chose. If the agent is deleted, its token never falls back to the admin. See
- * docs/protocol/oauth.md, "Account picker".
+ * Returns the agent or admin that the user chose. If the agent is deleted, its token is refused and never acts as the
+ * admin. See docs/protocol/oauth.md, "Account picker".
  */
 function actorOfToken({ id, userId, grantedAgentId, agentId, alias, onTrial }: AccessToken): AgentActor | AdminActor {
   if (grantedAgentId === null) return { type: 'admin', credentialId: id, credentialKind: 'oauth', userId }
@@ -260,7 +259,7 @@ function recordUse(
 
   const changes = [markUsed(credential.id, at)]
   if (credential.agentId !== null) changes.push(account.change.agents.markSeen(credential.agentId, at))
-  // Write through the store, because the account's trace would attribute this write to the call.
+  // Write through the store, because a write through the account would count in the trace of the call.
   store.write(changes).catch((error) => {
     if (!isStorageFull(error)) log.warn('The last use of a credential could not be recorded', { error })
   })

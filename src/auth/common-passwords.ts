@@ -1,6 +1,6 @@
 /**
- * Detects common passwords. The list contains words, because people append too many different endings to list
- * passwords.
+ * Detects common passwords. The list contains words instead of passwords, because people append too many different
+ * endings to words.
  */
 
 const words = `

@@ -34,13 +34,13 @@ export const passkeyTimeoutMs = 5 * minute
 const webauthn = once(() => import('@simplewebauthn/server'))
 
 /**
- * Returns the web application's passkey site. Undefined if browsers offer no passkeys there. They require HTTPS or
- * `localhost`, and a host name instead of an IP address.
+ * Returns the web application's passkey site. Undefined if browsers offer no passkeys there, because they require HTTPS
+ * or `localhost`, and a host name instead of an IP address.
  */
 export function passkeySite(appUrl: string): PasskeySite | undefined {
   const { protocol, hostname, origin } = new URL(appUrl)
   const isLocal = hostname === 'localhost' || hostname.endsWith('.localhost')
-  // `URL` normalises every IPv4 address to four decimal numbers.
+  // A host of only digits and dots is an address, because `URL` normalises every IPv4 address to four decimal numbers.
   const isName = !hostname.startsWith('[') && !/^[\d.]+$/.test(hostname)
   return isName && (protocol === 'https:' || isLocal) ? { id: hostname, origin } : undefined
 }

@@ -76,7 +76,7 @@ export interface Proof {
   passwordHash?: string
   /** Whether the user used a passkey or a code, or the previous session started with one. */
   hasSecondFactor?: boolean
-  /** When the user proved their identity. Defaults to now. Continuing another session is not a new proof. */
+  /** When the user proved their identity. Defaults to now. A session that continues another one passes the old time. */
   confirmedAt?: number | null
   /** The account whose provider signed the user in. The session cannot open other accounts. */
   onlyAccount?: string | null
@@ -88,7 +88,7 @@ export type Sessions = ReturnType<typeof createSessions>
 
 /**
  * Manages the sessions of a grid with these `origins`. Cookies are `Secure` if `APP_URL` is HTTPS, regardless of the
- * other origins, because people sign in there.
+ * other origins, because people sign in at `APP_URL`.
  */
 export function createSessions(store: Store, origins: string[]) {
   const { now, log, config } = store.deps

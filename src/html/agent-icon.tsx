@@ -56,7 +56,7 @@ export function AgentPicture({ alias }: { alias: string }) {
   )
 }
 
-/** Returns a pseudo-random generator seeded with an FNV-1a hash of `text`: xorshift. Not for secrets. */
+/** Returns a xorshift generator of pseudo-random numbers, seeded with an FNV-1a hash of `text`. Not for secrets. */
 function numbers(text: string): (below: number) => number {
   let state = 0x811c9dc5
   for (const char of text) state = Math.imul(state ^ char.codePointAt(0)!, 0x01000193)

@@ -11,7 +11,7 @@ export interface NeedRow {
   icon: IconName
   tone: 'bad' | 'warning' | 'info'
   what: Child
-  /** The page about the item. Undefined if the reader may not open any. */
+  /** The page about the item. Undefined if there is none that the reader may open. */
   href?: string
   facts: Child[]
   /** The start or end time, at the end of the line. */

@@ -15,7 +15,7 @@ const keptOrControl = new RegExp(`(${keptText})|${directionControls.source}`, 'g
  * controls. Names from older versions may, and the activity log shows rejected input.
  */
 export function withVisibleControls(html: string): string {
-  // Nearly every page contains none.
+  // Skip the replacement on most pages, because they contain no direction controls.
   if (html.search(directionControls) === -1) return html
   return html.replace(keptOrControl, (found, kept?: string) => kept ?? visibleControls(found))
 }
@@ -30,7 +30,7 @@ export function Name({ text }: { text: string }) {
   return <bdi>{text}</bdi>
 }
 
-/** Like `Name`, where elements are not allowed, as in options and titles. Adds Unicode isolates if needed. */
+/** Like `Name`, for text that cannot contain elements, such as options and titles. Adds Unicode isolates if needed. */
 export function isolated(text: string): string {
   const visible = visibleControls(text)
   return rightToLeft.test(visible) ? `\u2068${visible}\u2069` : visible

@@ -81,7 +81,7 @@ export function Card(
 
 /**
  * Content that expands below its title. Within a `group`, only one is open at a time. With `isNarrow`, it is collapsed
- * only in narrow windows. Browsers that cannot force it open keep it collapsed in wide windows, too.
+ * only in narrow windows. In browsers that cannot force it open, it is also collapsed in wide windows.
  */
 export function Disclosure(
   { title, group, isOpen, isNarrow, children }: {
@@ -158,7 +158,7 @@ export function Tabs(
   )
 }
 
-/** A relative time, or `never` for null. The tooltip has the exact time. Both are in milliseconds since the epoch. */
+/** A time relative to `now`, both in milliseconds since the epoch. `never` for null. The tooltip has the exact time. */
 export function Time({ at, now }: { at: number | null; now: number }) {
   if (at === null) return <span class='soft'>never</span>
   const exact = new Date(at).toISOString()

@@ -80,7 +80,7 @@ function fieldAttributes(field: FieldProps) {
     required: field.isRequired,
     'aria-describedby': describedBy || undefined,
     'aria-invalid': error ? 'true' : undefined,
-    // With several errors, the browser focuses the first field and scrolls to it.
+    // If several fields have errors, the browser focuses the first of them and scrolls to it.
     autofocus: error !== undefined,
   }
 }

@@ -229,7 +229,7 @@ export function Jump({ account }: { account: string }) {
   )
 }
 
-/** A dialog that lists the keyboard shortcuts. The shortcuts work only on pages that contain it. */
+/** A dialog that lists the keyboard shortcuts. The shortcuts work only on pages with this dialog. */
 export function Shortcuts({ frame: { account: { id: account, role }, sections } }: { frame: AppFrame }) {
   return (
     <dialog id='shortcuts' aria-labelledby='shortcuts-title'>

@@ -12,7 +12,7 @@ export const madeFromField = 'made_from'
 const ignored: string[] = [...secretFields, madeFromField, 'csrf']
 const form = /<form([^>]*)>([^]*?)<\/form>/g
 const empty = new RegExp(`(<input type="hidden" name="${madeFromField}" value=")("/?>)`)
-// This works because user text contains no `<`, and quotes in attributes are escaped.
+// A regular expression is sufficient, because user text contains no `<`, and quotes in attributes are escaped.
 const part = /<(label|legend|input|select|textarea)\b([^>]*)>(?:([^]*?)<\/\1>)?|<\/fieldset>/g
 
 /** A form's fields as rendered on the page. */

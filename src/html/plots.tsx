@@ -10,8 +10,8 @@ const heightOf = (value: number) => Math.log10(1 + value / 1_000)
 
 /**
  * A figure with bars for hours or days, oldest first and from left to right in every language. A bar has a value per
- * colour. Its tooltip has its name, and its values formatted by `inWords`. `label` describes the complete figure. A
- * `PlotTable` has the numbers. `isLogarithmic` is for milliseconds that differ by orders of magnitude.
+ * colour. The bar's tooltip shows its name, and its values formatted by `inWords`. `label` describes the complete
+ * figure. A `PlotTable` shows the numbers. `isLogarithmic` is for milliseconds that differ by orders of magnitude.
  */
 export function Plot(
   { title, value, label, colours, names, bars, isLogarithmic, inWords = ([n]) => n.toLocaleString('en') }: {

@@ -81,7 +81,7 @@ export function Table<Row>(
   )
 }
 
-/** Links to the previous and next page. `where` describes the current page. `titles` replaces Newer and Older. */
+/** Links to the previous and next page. `where` describes the current one. `titles` replaces “Newer” and “Older”. */
 export function Pagination(
   { label, where, previous, next, titles = ['Newer', 'Older'] }: {
     label: string

@@ -40,8 +40,8 @@ export interface AccountPicker {
 
 /**
  * Returns the entries that a user can choose. Only entries for the requested scopes are offered, so a client never gets
- * more than it requested. `hint` is the alias that the client requested. Its agent is included if the user may act as
- * it.
+ * more than it requested. `hint` is the alias that the client requested. The agent with this alias is included if the
+ * user may act as it.
  */
 export async function loadAccountPicker(
   { global }: Store,

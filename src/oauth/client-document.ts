@@ -36,8 +36,8 @@ export function isDocumentUrl(id: string): boolean {
 }
 
 /**
- * Returns the metadata that the grid uses. A copy is fresh for `freshMs`. All these clients are public. Fails with
- * `invalid_client` and a message for the document's author.
+ * Returns the metadata that the grid uses. A copy is fresh for `freshMs`. All clients with a document are public. Fails
+ * with `invalid_client` and a message for the document's author.
  */
 export function parseClientDocument(url: string, { status, text, header }: SafeResponse) {
   if (status !== 200) throw unusable('the response status is not 200')

@@ -45,9 +45,9 @@ export function createClients({ global, write, deps }: Store) {
   const fetches = new Map<string, Promise<Client | undefined>>()
 
   /**
-   * Returns the client with this id, or undefined. Authorization requires a fresh copy of the document; otherwise it is
-   * fetched for `user`. Issuing a token accepts any stored copy, so that logins survive an outage of the client's web
-   * server, and anonymous callers cannot make the grid send requests.
+   * Returns the client with this id, or undefined. Authorization requires a fresh copy of the document, and fetches one
+   * for `user` if necessary. Issuing a token accepts any stored copy, so that logins survive an outage of the client's
+   * web server, and anonymous callers cannot make the grid send requests.
    */
   async function find(id: string, purpose: 'authorize' | 'token', user = ''): Promise<Client | undefined> {
     const isDocument = isDocumentUrl(id)
@@ -146,7 +146,7 @@ function credentialsOf(authorization: string | null, form: URLSearchParams): Cli
   if (differs(inBody.secret, basic.secret) || differs(inBody.id, basic.id)) {
     throw new GridError('invalid_request', 'The Authorization header and the body name different clients.')
   }
-  // Some clients send only their id in the header.
+  // An empty secret means none, because some clients send only their id in the header.
   return basic.secret === ''
     ? { id: basic.id, method: 'none' }
     : { ...basic, method: 'client_secret_basic', isInBoth: inBody.secret !== undefined }

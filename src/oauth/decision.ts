@@ -117,7 +117,7 @@ async function createGrant(
       await recording.write([
         global.oauth.requests.complete(proof, id, at),
         global.oauth.grants.add({ id, accountId, agentId, scope, codeHash, ...ends }, proof.handleHash, at),
-        // `add` stores nothing if the page was already answered or the user lost access. The entire unit then fails.
+        // Fails the entire unit if `add` stored nothing: the page was already answered, or the user lost access.
         recording.change.grants.requireLive(id),
         global.oauth.clients.removeOfUser(visitor.user.id, clientId, clientsPerUser, at),
       ])

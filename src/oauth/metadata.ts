@@ -14,7 +14,7 @@ type OriginOf = (request: Request) => string
 
 /**
  * The resources' metadata documents. Each origin is its own authorization server, because a client may know the grid by
- * that name only.
+ * only one of its origins.
  */
 export function protectedResources(originOf: OriginOf) {
   return {
@@ -68,8 +68,8 @@ const serverPrefix = '/.well-known/oauth-authorization-server'
 export const serverMetadataPaths = ['', ...resourcePaths].map((path) => `${serverPrefix}${path}`)
 
 /**
- * Returns the consent page's path on `APP_URL`. The path contains any other issuer's host. A query is not possible,
- * because many clients append `?` to the address.
+ * Returns the consent page's path on `APP_URL`. For any other issuer, the path contains the issuer's host. The host
+ * cannot be in a query, because many clients append `?` to the address.
  */
 export function authorizePath(issuer: string, { appUrl }: Pick<Config, 'appUrl'>): string {
   return issuer === appUrl ? '/oauth/authorize' : `/oauth/authorize/${encodeURIComponent(new URL(issuer).host)}`

@@ -32,14 +32,14 @@ export interface PendingRequest {
   choices: ConsentChoices
 }
 
-/** A consent page's secrets. The form contains the handle, the browser the cookie. */
+/** A consent page's secrets: the handle is in its form, the cookie in the browser. */
 interface ConsentHandle {
   token: string
   hash: string
   cookie: string
 }
 
-/** Stores a request. Only the page's form has the handle. Only the browser that opened it has the cookie. */
+/** Stores a request. Only the page's form has the handle, and only the browser that opened the page has the cookie. */
 export async function savePendingRequest(
   { global, write, deps }: Store,
   authorization: AuthorizationRequest,

@@ -25,14 +25,14 @@ export function isAllowedRedirect(uri: string, allow: readonly string[]): boolea
 
 /**
  * Whether a URI extends a prefix by one plain segment, such as the id that an editor assigns to each server. A segment
- * of dots is refused, because it leads to another path.
+ * of dots is refused, because URL parsers resolve it to another path.
  */
 function isBelow(uri: string, beginning: string): boolean {
   return uri.startsWith(beginning) && /^(?!\.{1,2}$)[\w.()-]{1,200}$/.test(uri.slice(beginning.length))
 }
 
 function isAllowedKind(uri: string): boolean {
-  // Allow only visible ASCII that browsers do not rewrite, so that they use exactly the compared text.
+  // Allow only visible ASCII that browsers do not rewrite, so that browsers use exactly the compared text.
   if (uri.length > maxLength || !/^[!$-;=?-[\]_a-z~]+$/.test(uri) || !URL.canParse(uri)) return false
   const url = new URL(uri)
   if (responseParameters.some((name) => url.searchParams.has(name))) return false

@@ -22,7 +22,7 @@ const adminTokenMs = hour
 const refreshTokenMs = 30 * day
 /** How long a used refresh token can be reused. */
 const refreshGraceMs = 2 * minute
-/** How many more token pairs a used refresh token yields in this time, and the minimum interval between them. */
+/** How many more token pairs a used refresh token yields within `refreshGraceMs`, and their minimum interval. */
 const maxRepeats = 5
 const repeatMs = second
 
@@ -153,7 +153,7 @@ async function refresh(
   throw invalidGrant('This refresh token was already used. Sign in again.')
 }
 
-/** Looks up a form's refresh token at the same time as its client, so that a remote database answers both at once. */
+/** Looks up a form's refresh token at the same time as its client, so that a remote database answers both together. */
 function presentedToken({ global }: Store, form: URLSearchParams) {
   const text = form.get('refresh_token')
   return text !== null && keyKind(text) === 'refresh_token'

@@ -59,7 +59,7 @@ export function Refusal({ visit, children }: { visit: Pick<FormRequest, 'inputEr
 }
 
 const origins = ['home', 'attention'] as const
-/** Pages that list items for the visitor. A form in a row contains the page's name and returns to the page. */
+/** Pages that list items for the visitor. A form in a row contains the page's name and returns to that page. */
 export type Origin = (typeof origins)[number]
 
 /** Returns the page that a form came from and returns to. */

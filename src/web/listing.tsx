@@ -103,7 +103,7 @@ export function listPage(
     total: number
     /** Whether this page has rows. */
     isFound: boolean
-    /** Names of the searched fields, for the search box. */
+    /** Names of the searched fields, shown if a search has no results. */
     searched: string
     table: Child
   },
@@ -154,7 +154,7 @@ export function pluralize(n: number, noun: string): string {
   return `${n.toLocaleString('en')} ${noun}${n === 1 ? '' : 's'}`
 }
 
-/** Replaces text that owners and admins may not read. Other roles do not see the row. */
+/** Shown instead of text that owners and admins may not read. Other roles do not see the row with the text. */
 export const hiddenWords = 'Hidden: people of this account do not read messages between agents'
 
 /** Explains to members and viewers why they see no form. `what` completes “Only owners and admins can …”. */

@@ -48,7 +48,7 @@ export function liveStream(
       for (const [id, threads] of asked) {
         const account = openedAccount(sessions, visitor, id)
         if (!account) return { why: 'account', a: id }
-        // The visitor has the role found by the last session check.
+        // Replaced on every session check, so that the visitor has the role found by the last one.
         visits.set(id, countedVisit(store, visitor, { id, account }))
         watched.push({ id, account, threads, needs: () => attention.now(visits.get(id)!) })
       }

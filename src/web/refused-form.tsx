@@ -97,7 +97,7 @@ function isCorrectable({ kind, code, details }: GridError, form: URLSearchParams
   return isUnknownName || (correctable.includes(kind) && !notCorrectable.includes(code))
 }
 
-/** The message above a form that has waited and is shown again. It is not an error. */
+/** Shown above a form that has waited. It is a message, not an error. */
 const sendAgain = 'Confirmed. Nothing has changed yet: press the button again to finish.'
 
 /** Whether the page shows a form that has waited, instead of a refused one. */
@@ -233,7 +233,7 @@ function isField(field: unknown): field is [string, string] {
     field.every((text) => typeof text === 'string' && !text.includes('\0'))
 }
 
-/** Passes a waiting form on in a page's forms. */
+/** Hidden fields with which a page's form passes a waiting form on. */
 export function KeptForm({ kept, runsUntil }: Pick<FormVisit, 'kept' | 'runsUntil'>) {
   if (kept === undefined) return null
   return <HiddenFields fields={{ kept, ...(runsUntil === undefined ? {} : { runsUntil: `${runsUntil}` }) }} />

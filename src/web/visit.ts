@@ -113,20 +113,20 @@ export interface FixedPlace {
 
 /** Additional ways to sign in. `next` is the path to open afterwards. */
 export interface OtherSignIn {
-  /** Buttons on the sign-in page. */
+  /** Returns the buttons on the sign-in page. */
   choices(store: Store, next: string): Promise<Child>
-  /** A button with which a signed-in user confirms their identity. Undefined if they cannot use it. */
+  /** Returns a button with which a signed-in user confirms their identity. Undefined if they cannot use it. */
   proof(store: Store, visit: PublicVisit, next: string): Promise<Child | undefined>
-  /** The path for users whose session does not open an account. */
+  /** Returns the path for users whose session does not open an account. */
   pathOfAccount(id: string, next: string): string
-  /** The path for users who have lost a provider's identity by following an email link. */
+  /** Returns the path for users who have lost a provider's identity by following an email link. */
   unlinkedPath(next: string): string
 }
 
 /** Describes a feature's conditions. Links to their page if the visitor may open it. */
 export interface FeatureWords<Facts extends object = object> {
   inWords(of: Facts, now: number): Pick<NeedRow, 'icon' | 'tone' | 'what' | 'facts' | 'at'>
-  /** Several conditions in one line. */
+  /** Describes several conditions in one line. */
   many(n: string): string
   href(visit: Visit): string | undefined
 }

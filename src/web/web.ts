@@ -57,7 +57,7 @@ export function createWebApp(pageDeps: PageDeps, routes: FormRoute[] = []): Hono
     const visitor = await sessions.visitor(c.req.raw)
     if (!visitor) {
       if (await sessions.halfVisitor(c.req.raw)) return c.redirect('/second-factor', 303)
-      // A compressed page cannot be given a theme.
+      // `welcomePage` may be compressed, and a compressed page cannot be given a theme.
       return themeOf(c.req.raw) === 'system' ? welcomePage(c.req.raw) : await welcome(config)
     }
     const [first] = visitor.accounts

@@ -20,7 +20,7 @@ beforeEach(async () => {
 })
 
 const send = () => callTool(grid, grid.alice.key, 'send_message', { to: '@bob', message: 'hello' })
-/** The count in the navigation. */
+/** Returns the count in the navigation. */
 const count = (html: string) => html.match(/class="side".*?Attention(?:<span class="count"[^>]*>(\d+\+?))?/s)?.[1]
 
 test('Attention lists what needs a person, with filters by kind, and matches the number in the navigation', async () => {
@@ -93,7 +93,7 @@ test("a full inbox is red on Home, in Attention and on its agent's page, with th
   expect(full.html).toContain('<span class="badge bad">full')
 })
 
-test('a permitted person confirms or removes an agent that takes a pending alias with a button', async () => {
+test('if an agent takes a pending alias, a permitted user can confirm or remove it with a button', async () => {
   const open = { visibility: 'public', accessPolicy: 'allow_list' } as const
   await grid.acme.agent('desk', { ...open, accessList: ['later', 'never'] })
   expect((await ann.open(`${home}/agents/desk/settings`)).text).toContain('Not let in yet: @later, @never')

@@ -47,7 +47,7 @@ test.each([
   expect(body).not.toContain(grid.evil.id)
 })
 
-test('an error page shows the number in the navigation', async () => {
+test('an error page shows the number of open items in the navigation', async () => {
   await callTool(grid, grid.alice.key, 'send_message', { to: '@bob', message: 'hello' })
   grid.clock.now += 2 * hour
   const { status, text } = await olga.open(`${account}/agents/nobody`)

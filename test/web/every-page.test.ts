@@ -30,9 +30,9 @@ const fields: Record<string, [sets: string, ...takes: ('name' | 'text')[]]> = {
   guardrails: ['name = substr(?, 1, 60) || substr(id, -4)', 'name'],
 }
 /**
- * The views in which each visitor sees the pages. Axe examines signed-in pages in a wide window for the owner, and in a
- * narrow window for the beginner and, in the long form, the viewer. The viewer has the owner's pages with fewer
- * controls, so these need no separate check.
+ * The views in which each visitor sees the pages. Axe examines signed-in pages in a wide window for the owner, in a
+ * narrow window for the beginner, and in the long form also for the viewer. The short form omits the viewer, whose
+ * pages are the owner's with fewer controls.
  */
 const [desktop, phone] = views
 const small: View = { scheme: 'dark', viewport: 'small' }

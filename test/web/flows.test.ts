@@ -17,7 +17,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 240_000 }, () => {
       const bob = await visit({ withScript })
 
       await ann.page.goto(grid.url + await setUpPath(grid))
-      // Shows the next steps in the same words as the start page and an empty account.
+      // The page shows the next steps in the same words as the start page and an empty account.
       await ann.page.getByText(connectCommand(grid.deps.config)).waitFor()
       await fill(ann, { accountName: 'Acme', name: 'Ann', email: 'ann@acme.example', password })
       const home = new URL(ann.page.url()).pathname

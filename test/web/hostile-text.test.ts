@@ -142,8 +142,8 @@ const ofMarkdown =
   /^(\/?(p|blockquote|ul|ol|li|em|strong|s|code|pre|br|hr|table|thead|tbody|tr|th|td|span|bdi|div)( (dir|class|start|tabindex))*|a href rel target|a href|\/a)( \/)?$/
 
 /**
- * The elements with their attribute names. No text may change them, except for elements that Markdown produces. Agent
- * icons are ignored, because they depend on the alias.
+ * Returns the elements with their attribute names. No text may change them, except for elements that Markdown produces.
+ * Agent icons are ignored, because they depend on the alias.
  */
 function skeleton(html: string): string[] {
   const others = html.replace(markdown, (_, text: string) => {
@@ -159,7 +159,7 @@ function elementsIn(html: string): string[] {
   )
 }
 
-/** The URLs of links, forms and images. */
+/** Returns the URLs of links, forms and images. */
 function targets(html: string): string[] {
   return [...html.matchAll(/ (?:href|src|action)="([^"]*)"/g)].map(([, target]) => target)
 }

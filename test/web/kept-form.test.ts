@@ -22,7 +22,7 @@ const action = () => `/accounts/${grid.acme.id}/skills/new`
 const fields = { name: 'forecasts <i>', description: 'two\nlines & more' }
 const skills = async () => (await grid.acme.store.read.skills.search('forecasts', 5, 0)).map(({ name }) => name)
 
-/** Expects the form with its input, and that it can be sent. */
+/** Expects that the page contains the form with its input, and that the form can be sent. */
 async function expectKept(page: Awaited<ReturnType<Browser['open']>>) {
   expect(page.status).toBe(200)
   expect(page.at).toBe(action())
@@ -73,7 +73,7 @@ test('a form is kept if the user has signed in again in another tab', async () =
   expect((await one.send(page, fields, action())).text).toContain('The skill has been created')
 })
 
-test('a form outside accounts, the name of a new account, is shown again after signing in', async () => {
+test('the form for a new account, which is outside any account, is shown again after signing in', async () => {
   const form = await one.open('/new-account')
   grid.clock.now += 15 * day
   const asked = await one.send(form, { name: 'Beta' }, '/new-account')

@@ -56,11 +56,11 @@ describe.skipIf(!hasBrowser)('an open page', () => {
     expect(faults).toEqual([])
   })
 
-  test('an open page with minutes refreshes when something is new, but not right after it was opened', async () => {
+  test('an open Home page refreshes when a message arrives, but not right after it was opened', async () => {
     const { page } = visitor
     const read: string[] = []
     page.on('request', (request) => void (request.headers()['x-by-itself'] && read.push(request.url())))
-    // Opens a page first, because a process's first page does not know the content yet.
+    // Opens a page first, because a process's first page does not know its newest message yet.
     await page.goto(thread)
     await waitFor('the stream', () => streams() === 1)
     read.length = 0
@@ -75,7 +75,7 @@ describe.skipIf(!hasBrowser)('an open page', () => {
     expect(home()).toHaveLength(1)
   })
 
-  test('an open page with the list and a conversation does not mark the conversation as seen', async () => {
+  test('an open list of conversations does not mark the conversation next to it as seen', async () => {
     const { page } = visitor
     const list = `${grid.url}/accounts/${grid.acme.id}/conversations`
     const [{ id }] = (await listThreads(grid.acme.store, {})).threads

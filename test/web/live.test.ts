@@ -61,7 +61,7 @@ test('the stream announces events of a message in a watched thread', async () =>
 
 test("the stream announces a change in an agent's queue", async () => {
   const live = await openLive(await signedInMember(grid, grid.acme, 'viewer'), grid.acme.id)
-  // Known once the first query of the account's agents is done.
+  // The stream can report a change once it has queried the account's agents.
   await waitFor('a look at the agents', () => looks > 0)
   await sendMessage(storeOf(grid, grid.alice), { to: 'bob', text: 'one' })
 
@@ -256,7 +256,7 @@ test('neither the stream nor automatic requests of pages prolong the session', a
   await live.close()
   const sessions = () => grid.store.global.sessions.ofUser(id, grid.clock.now, 0)
 
-  // The session's use is stored after the response.
+  // Wait for the session's use, which is stored after the response.
   await grid.store.drained()
   expect((await sessions())[0].lastSeenAt).toBe(grid.clock.now - 30 * minute)
   await one.open(`/accounts/${grid.acme.id}/agents`)

@@ -140,7 +140,7 @@ describe('every form with settings', () => {
   })
   afterAll(() => grid.close())
 
-  /** The form as currently on its page, with the hidden token. */
+  /** Returns the form as its page currently shows it, with the form's token. */
   async function opened(route: string): Promise<FoundForm> {
     const { page, action } = forms.get(route)!
     const { html } = await owner.open(page)
@@ -179,7 +179,7 @@ describe('every form with settings', () => {
     expect(await dump(grid, grid.acme, ['activity'])).toBe(before)
   })
 
-  test('a form that is posted from two pages of the same time undoes nothing', async () => {
+  test('when a form is posted from two pages opened at the same time, the second post undoes nothing', async () => {
     const taken: string[] = []
     for (const [route] of checked()) {
       const old = await opened(route)

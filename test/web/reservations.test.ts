@@ -4,7 +4,7 @@ import { reserve } from '../../src/grid/reservations/reserve.ts'
 import { storeOf, testGrid } from '../support/grid.ts'
 import { signedInWithRole } from '../support/roles.ts'
 
-test("people see which agent works on what, and an owner ends a reservation, also on the agent's page", async () => {
+test("people see an agent's reservations, also on the agent's page, and an owner can end one", async () => {
   const grid = await testGrid()
   const base = `/accounts/${grid.acme.id}`
   const owner = await signedInWithRole(grid, 'owner')
@@ -22,6 +22,5 @@ test("people see which agent works on what, and an owner ends a reservation, als
   expect(after.text).not.toContain('src/**')
   expect((await owner.open(`${base}/agents/bob`)).text).toMatch(/Reservations .* PROJ-1/)
   expect((await owner.open(`${base}/activity`)).text).toMatch(/Ended the reservation of @bob ?: src/)
-  // The reservation has already ended.
   expect((await owner.send(page, {}, action)).text).toContain('This reservation has ended.')
 })

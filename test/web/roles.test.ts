@@ -27,7 +27,7 @@ import { addTotp } from '../support/second-factor.ts'
 import { type SlackServer, startSlack } from '../support/slack.ts'
 import { type SeededSite, seedSite } from '../support/site.ts'
 
-/** Actions that end something other forms need. They are posted in this order, after all others. */
+/** Actions that end something that other forms need. They are posted in this order, after all others. */
 const endings = [
   /(revoke|end|retract|disallow|resume|refuse|(security\/.*|members\/|slack\/)remove)$/,
   /reset-second-factor$/,
@@ -49,7 +49,7 @@ let retractable: string
 /** A user of each role, and the forms that this user found. */
 const users = {} as Record<Role, { id: string }>
 const found = {} as Record<Role, Crawled>
-/** A new session, because some forms end others. */
+/** Starts a new session, because some forms end the other sessions. */
 const as = (role: Role) => signedIn(grid, users[role])
 const home = () => `/accounts/${site.account}/settings/profile`
 
@@ -76,7 +76,7 @@ beforeAll(async () => {
   const olga = (await store.global.users.byEmail('olga@acme.example'))!
   await accessTokenFor(grid, olga.id, acme.id)
   const personAlias = (await acme.store.read.agents.byAlias('olga-marin'))!.id
-  // The agent that links lead to first has a program and a parked message, and is an unreachable remote agent.
+  // Gives each agent a program and a parked message, and makes it unreachable, so that any agent's page has all forms.
   for (const { id } of await acme.store.read.agents.page('', 50)) {
     await accessTokenFor(grid, olga.id, acme.id, id)
     const parked = `UPDATE deliveries SET state = 'parked', read_at = 1 WHERE account_id = ? AND inbox IN (
@@ -115,14 +115,14 @@ beforeAll(async () => {
 afterAll(() => slack.close())
 afterAll(() => unfollow?.())
 
-/** A route's form, as found by the weakest role that sees it. */
+/** Returns a route's form, as found by the weakest role that sees it. */
 function exampleOf(route: string): { role: Role; form: FoundForm } | undefined {
   const role = [...declared.get(route)!].reverse().find((role) => found[role].forms.has(route))
   return role && { role, form: found[role].forms.get(route)! }
 }
 
 async function post(one: Browser, { action, fields }: Pick<FoundForm, 'action' | 'fields'>, csrf?: string) {
-  // A guardrail is attached to agents named by the user.
+  // Add an agent, because a guardrail is attached only to agents that the user names.
   const chosen = fields.some(([, value]) => value === 'chosen') ? [['agents', 'alice']] : []
   // Omits the original values, because other roles have posted since. See `outdated-forms.test.ts`.
   const given = fields.filter(([name]) => name !== madeFromField)
@@ -198,7 +198,7 @@ test('no form works without a session, or without its token', async () => {
   const owner = await as('owner')
   const csrf = await csrfTokenOf(owner, home())
   const signedOut = await refusedEverywhere(async (form) => (await post(signedOutBrowser, form, csrf)).status)
-  // 307 forwards the form to the sign-in.
+  // The status 307 forwards the form to the sign-in page.
   expect(signedOut.filter((answer) => !/: (401|307)$/.test(answer))).toEqual([])
 
   const withoutToken = await refusedEverywhere(async (form) => (await post(owner, form)).status)
@@ -208,7 +208,7 @@ test('no form works without a session, or without its token', async () => {
 test('every form is found on a page, and can be posted by the weakest permitted role', async () => {
   const done = new Map<string, string>()
   const places: string[] = []
-  /** Routes that refuse the weakest role they declare. That role sees no such form. */
+  /** Routes that refuse the weakest role they declare. Checked only if this role does not see the form. */
   const refused: string[] = []
   for (;;) {
     const due = routes.forms.filter((route) => !done.has(route) && exampleOf(route))
@@ -222,7 +222,7 @@ test('every form is found on a page, and can be posted by the weakest permitted 
       if (role !== weakest) {
         const one = await as(weakest)
         const { status } = await post(one, form, await csrfTokenOf(one, home()))
-        // A conversation refuses members who do not take part.
+        // Except for conversations, which refuse members who do not take part.
         if (status === 403 && !route.endsWith('/:thread/messages')) refused.push(`${weakest}: ${route}`)
       }
       const one = await as(role)
@@ -232,7 +232,7 @@ test('every form is found on a page, and can be posted by the weakest permitted 
       places.push(answer.headers.get('location') ?? '')
       if (route.endsWith('/account/delete')) await restoreAccount(grid.acme.store)
     }
-    // Later forms need the pages of everything that remains.
+    // Crawl again, because later forms need the pages of everything that remains.
     if ([-1, 0, 2].includes(least)) {
       for (const role of roles) found[role] = await crawl(await as(role), routes, retractable, [home(), ...places])
     }

@@ -7,7 +7,7 @@ import { type TestGrid, testGrid } from '../support/grid.ts'
 import { countingConnect, roundsOf } from '../support/rounds.ts'
 import { pagesOf, type SeededSite, seedSite, type SitePage } from '../support/site.ts'
 
-/** The maximum number of rounds: one for the visitor, then three, each of which needs the one before. */
+/** The maximum number of rounds: one for the visitor, then three, each of which needs the previous one. */
 const most = 4
 /** The age at which the cached numbers of Attention are recounted. */
 const laterMs = 11 * second
@@ -21,7 +21,7 @@ beforeAll(async () => {
   pages = await pagesOf(grid, site)
 }, 120_000)
 
-/** The rounds of a second visit. The first visit records that someone reads, and the messages they have seen. */
+/** Returns the rounds of a second visit. The first visit records the reading and the seen messages. */
 async function roundsOfPage({ path, as = 'owner' }: Pick<SitePage, 'path' | 'as'>) {
   const visitor = site.browsers[as] ?? browser(grid)
   const open = async () => await visitor.request(path(site))
@@ -92,7 +92,7 @@ test('every page is covered by this test', async () => {
   expect(leftOut).toEqual([])
 })
 
-/** The beginnings of each round's queries. */
+/** Returns the beginnings of each round's queries. */
 function described(rounds: string[][]): string {
   return rounds.map((queries, n) => `\n${n + 1}: ${queries.map((sql) => sql.slice(0, 80)).join('\n   ')}`).join('')
 }

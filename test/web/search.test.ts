@@ -24,7 +24,7 @@ beforeEach(async () => {
 
 const say = (from: TestAgent, to: string, text: string) => sendMessage(storeOf(grid, from), { to, text })
 
-/** The hits' texts, and the heading above them. */
+/** Returns the hits' texts, and the heading above them. */
 async function search(query: string, by?: Browser) {
   // Signs in again, because some tests advance the clock, which ends sessions.
   by ??= await signedIn(grid, ann.person)
@@ -213,7 +213,7 @@ test('search finds a message from another account only in the delivered version'
   expect((await search(`q=${secret}`, owner)).texts).toEqual([])
 })
 
-test('search finds a message by its day, even if the next one was stored by a clock that is behind', async () => {
+test('search finds a message by its day, even if a clock that is behind stored the next message', async () => {
   const midnight = Math.ceil(grid.clock.now / day) * day
   for (const minutes of [2, -1, 10]) {
     grid.clock.now = midnight + minutes * minute
@@ -265,7 +265,7 @@ test('the last entry of the search dialog is the message search, and the dialog 
 })
 
 describe('entries of the search dialog', () => {
-  /** The names listed in the dialog, in their order. */
+  /** Returns the names listed in the dialog, in their order. */
   async function places(text: string, by = browser): Promise<string[]> {
     const { html } = await by.open(`/accounts/${grid.acme.id}/jump?q=${encodeURIComponent(text)}`)
     return [...html.matchAll(/<li><a href="[^"]*"[^>]*><bdi>(.*?)<\/bdi>/g)].map(([, name]) => name)
@@ -327,7 +327,7 @@ describe('entries of the search dialog', () => {
     expect(await places('alice', viewer)).toEqual(['@alice'])
   })
 
-  test('the search dialog finds nothing of another account', async () => {
+  test('the search dialog finds nothing from another account', async () => {
     const eve = await signedIn(grid, await person(grid, { role: 'owner', account: grid.evil }))
     const { html } = await eve.open(`/accounts/${grid.evil.id}/jump?q=alice`)
 

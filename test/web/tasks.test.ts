@@ -42,7 +42,7 @@ test("a task's message shows its state and history, and a failed task is not sho
   expect(html.match(/<span class="names">.*?<time/s)![0]).not.toMatch(/[0-9a-f]{8}-[0-9a-f]{4}/)
 })
 
-test('the task list shows first lines, agents and filters, and only numbers of tasks that the reader may not read', async () => {
+test('the task list shows first lines and agents, has filters, and only counts unreadable tasks', async () => {
   const failed = await ask('# Count the rows\nof the table', { state: 'failed' })
   await ask('Tell me', { state: 'input-required', text: 'which one?' })
   await ask('Work', { state: 'working' })

@@ -14,7 +14,7 @@ beforeEach(async () => {
 })
 afterEach(() => world.close())
 
-/** The count in the navigation. */
+/** Returns the count in the navigation. */
 const count = (html: string) => html.match(/class="side".*?Attention(?:<span class="count"[^>]*>(\d+\+?))?/s)?.[1]
 
 test("a question stays in Attention and in the navigation's number until it is answered, without script", async () => {
@@ -57,7 +57,7 @@ test('dismissing a question applies to the whole conversation, and returns to th
   expect(count(there.html)).toBeUndefined()
 })
 
-test('others see who has not answered for an hour, but not the message', async () => {
+test('others see who has left a message unanswered for an hour, but not the message', async () => {
   const { grid, tell, path } = world
   await tell(grid.alice, 'ann', 'a secret question')
   grid.clock.now += hour - 1
@@ -73,6 +73,6 @@ test('others see who has not answered for an hour, but not the message', async (
     expect(text).not.toContain('secret')
     expect(count(html)).toBe('1')
   }
-  // The person sees the message itself instead.
+  // The person sees the message itself instead of this row.
   expect((await ann.open(path('attention'))).text).not.toContain('has not answered')
 })

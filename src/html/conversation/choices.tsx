@@ -4,7 +4,7 @@ import { Name } from '../bidi.tsx'
 import { Form, HiddenFields } from '../form.tsx'
 import { Icon } from '../icons.tsx'
 
-/** The answers that an agent offers to a person. Both names include the `@`. */
+/** The answers that an agent offers to a person. `asker` and `asked` include the `@`. */
 export interface ShownChoices {
   asker: string
   /** The person who was asked. Shown to all other readers. */

@@ -66,7 +66,7 @@ export interface ShownMessage {
   isUnread: boolean
 }
 
-/** A line between messages about an event, such as a send that a guardrail refused. */
+/** A line about an event, shown between the messages. For example, a guardrail refused a send. */
 export interface ShownNote {
   at: number
   text: Child
@@ -79,7 +79,7 @@ export interface ShownMessages {
   messages: ShownMessage[]
   /** The notes between the messages, oldest first. */
   notes?: ShownNote[]
-  /** The preceding message. The first message may continue its run. */
+  /** The message before the first one. The first one may continue its run. */
   before?: ShownMessage
   /** The `seq` of the first new message. A line above it marks new messages. */
   firstNew?: number
@@ -88,7 +88,7 @@ export interface ShownMessages {
   now: number
 }
 
-/** Lists messages in order, with a line for each day. `thread` is their conversation's id. */
+/** Lists messages in order, with a line for each day. `thread` is the conversation's id. */
 export function MessageList({ thread, ...shown }: ShownMessages & { thread: number }) {
   return (
     <div role='log' aria-live='off' aria-label='Messages'>
@@ -99,7 +99,7 @@ export function MessageList({ thread, ...shown }: ShownMessages & { thread: numb
   )
 }
 
-/** Items of a `MessageList`, for appending to existing ones. */
+/** The items of a `MessageList`, also for appending to a list on an open page. */
 export function MessageItems({ messages, notes = [], before, firstNew, hasOwnFaces, now }: ShownMessages) {
   const zone = useZone()
   const newest = messages.findIndex(({ seq }) => firstNew !== undefined && seq >= firstNew)
@@ -232,7 +232,7 @@ function SenderBadges({ from: { kind, isA2a, via, isForeign } }: { from: ShownSe
   return <>{badges}</>
 }
 
-/** Marks a message that was written outside the grid. Anyone with the keys of that source can write under any name. */
+/** Marks a message from an external source. Anyone with the keys of the source can write under any name. */
 export function Via({ via }: { via: 'slack' | 'hook' | null }) {
   return via === null ? null : <Badge>{via === 'slack' ? 'via Slack' : 'from outside'}</Badge>
 }

@@ -12,7 +12,7 @@ export interface ShownThread {
   /** The conversation's id, if it distinguishes several conversations of the same two agents. */
   label?: string
   lastAt: number
-  /** The number of messages. People who may not read the newest message see this instead. */
+  /** The number of messages. Shown instead of the preview to people who may not read the newest message. */
   messages: number
   /**
    * The newest message in one line. Undefined if the reader may not see it. `from` is omitted if the names already show

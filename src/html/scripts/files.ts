@@ -1,8 +1,8 @@
 /**
  * Attaches files in an `.entry`, where a person writes. Its `.chips` show each file as a chip with a remove button.
  * Files dropped on the page or pasted into the text are added. `data-attaches` on the field is the size limit of all
- * files in bytes. Without script, the browser's file field replaces this. Also grows the text field in browsers that do
- * not support this themselves.
+ * files in bytes. Without script, people use the browser's file field instead. Also grows the text field in browsers
+ * that do not support this themselves.
  */
 export const files = `
 function setFiles(input, files) {

@@ -1,8 +1,8 @@
 /**
  * Marks messages as read after they have been in view for a second. The form with `data-reads` receives the read
  * messages in the fields `m`. Items of unread messages have the class `unread` and the id `mSEQ`, and may be added
- * later. The form is shown while there are unread messages. After some were read, the form with `data-unreads` is
- * shown, which marks them as unread again.
+ * later. The form is shown while there are unread messages. Once messages have been read, the form with `data-unreads`
+ * appears, which marks them as unread again.
  */
 export const inView = `
 const reads = document.querySelector('form[data-reads]')

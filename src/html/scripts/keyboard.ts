@@ -1,8 +1,8 @@
 /**
- * Single-key shortcuts, on pages with the dialog `shortcuts`. Users who have disabled them get pages without it. They
- * are ignored in fields. `j` and `k` move through the rows, `r` replies to the focused message, `s` opens a row's
- * snooze menu, `?` opens the dialog. Any other key clicks the element with this key in `data-key`. A key after `g` is
- * written `g c`.
+ * Single-key shortcuts, on pages with the dialog `shortcuts`. Users who have disabled shortcuts get pages without the
+ * dialog. Keys pressed in fields are ignored. `j` and `k` move through the rows, `r` replies to the focused message,
+ * `s` opens a row's snooze menu, `?` opens the dialog. Any other key clicks the element with this key in `data-key`. A
+ * key after `g` is written `g c`.
  */
 export const keyboard = `
 const shortcuts = byId('shortcuts')

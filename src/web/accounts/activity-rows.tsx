@@ -148,7 +148,7 @@ export async function loadNames(
   const index = new Map<string, NamedEntity>()
   for (const named of found) {
     index.set(`${named.kind} ${named.id}`, named)
-    // A new agent may have the same alias as a deleted one. Prefer the live agent.
+    // A new agent may have the same alias as a deleted one, so prefer the live agent.
     const byName = `${named.kind} ${named.name}`
     if (!named.isDeleted || !index.has(byName)) index.set(byName, named)
   }

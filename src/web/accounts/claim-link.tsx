@@ -19,7 +19,7 @@ export function claimLinkPages({ get, post }: Pages<PublicVisit>, { store, sessi
     return sentPage(ownerEmail, mailer.isConfigured)
   })
   get('/claim/:token/:proof', show)
-  // Email scanners open links but do not submit forms. See docs/people.md, "Signing in".
+  // Only a form redeems the link, because email scanners submit no forms. See docs/people.md, "Signing in".
   post('/claim/:token/:proof', async ({ request, requestId, address, form, param, visitor }) => {
     const input = { name: form.get('name') ?? '', password: form.get('password') ?? '' }
     const { userId, isUnlinked } = await redeemClaimEmailLink(store, param('proof'), input, requestId, visitor)

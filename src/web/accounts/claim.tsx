@@ -30,8 +30,8 @@ const choices = { keep: 'Keep', move: 'Move', discard: 'Discard' } as const
 type Choice = keyof typeof choices
 
 /**
- * Pages on which an email address's owner claims agents: keeps, moves or discards each. A signup's claim link opens
- * them, or the offer shown after sign-in.
+ * Pages on which an email address's owner claims agents: keeps, moves or discards each. They are opened by a signup's
+ * claim link, or from the offer shown after sign-in.
  */
 export function claimPages({ get, post }: Pages<PublicVisit>, deps: PageDeps): void {
   const { store, sessions } = deps
@@ -61,7 +61,7 @@ export function claimPages({ get, post }: Pages<PublicVisit>, deps: PageDeps): v
     return await decide(visit, claim, `/claims/${encodeURIComponent(visit.param('id'))}`, left)
   }
 
-  /** Shows the page with the choices. It suggests moving the agents to an account that already has some. */
+  /** Shows the page with the choices. It suggests moving the agents to an account that already has agents. */
   async function decide(visit: PublicVisit, claim: OpenClaim, action: string, left = 0): Promise<Response> {
     const visitor = signedIn(visit)
     const owned = visitor.accounts.filter(({ role }) => role === 'owner')

@@ -40,7 +40,7 @@ export const contents: AccountSubject = {
   },
 }
 
-/** For each choice, its name in the activity log and the notice shown. */
+/** Each choice's name in the activity log, and its notice. */
 const choices: Record<PeopleRead, { tool: string; notice: NoticeCode }> = {
   on: { tool: 'show_conversations', notice: 'conversations-shown' },
   older: { tool: 'show_older_conversations', notice: 'older-conversations-shown' },

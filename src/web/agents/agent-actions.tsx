@@ -128,7 +128,7 @@ export function agentActions({ get, post, may }: AccountPages): void {
 
   may('own').post('/agents/:alias/erase-words', async (visit) => {
     const alias = visit.param('alias')
-    // The erasure runs in many units, so the activity log entry is written in a separate one.
+    // The erasure runs in many units, so a separate unit stores the activity log entry.
     const { rows } = await visit.record('erase_words', { alias }, () => eraseWords(visit.account, alias))
     const erased: ErasedWords = { rows, kept: keptElsewhere(visit.account) }
     return await visit.showOnce(visit.path('agents', alias, 'settings'), erased)

@@ -6,7 +6,7 @@ import type { AccountStore } from '../../store/account.ts'
 
 const maxCheckboxes = 50
 
-/** Returns the account's first agents, one more than `maxCheckboxes`. */
+/** Returns the account's first agents, at most one more than `maxCheckboxes`. */
 export async function choosableAgents({ read }: AccountStore) {
   return await read.agents.page('', maxCheckboxes + 1)
 }

@@ -58,7 +58,7 @@ export async function showAgent(visit: Visit): Promise<Response> {
   const queue = `${unread.toLocaleString('en')} unread`
   const about: [string, Child][] = [
     ['Now', presence && <PresenceNow presence={presence} lastSeenAt={null} now={now} />],
-    // A remote agent's only visible activity is the use of its key.
+    // A remote agent is seen only when it uses its key. Omit the row if it never has.
     ['Last seen', (agent.type !== 'a2a' || agent.lastSeenAt !== null) && seen],
     ['Inbox', full ? <NearlyFull {...full} /> : queue],
     ['Oldest unread', oldest && <OldestUnread {...oldest} now={now} />],

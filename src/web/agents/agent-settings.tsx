@@ -43,7 +43,7 @@ export async function showSettings(visit: Visit): Promise<Response> {
   ])
   const here = path('agents', agent.alias)
   const erased = await visit.takeShown<ErasedWords>()
-  // People are edited on their profile page. A hook is deleted together with its address.
+  // Only programs get all cards. People are edited on their profile page, and a hook is deleted with its address.
   const isOfProgram = isProgram(agent)
   return await agentPage(visit, agent, 'settings', {
     content: (

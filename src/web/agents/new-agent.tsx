@@ -40,7 +40,7 @@ export function newAgentPages({ get, post }: Pages<Visit>): void {
 /** A new key and its agent's state. */
 interface CreatedKey {
   apiKey: string
-  /** Whether the agent is new as well. */
+  /** Whether the agent was created together with the key. */
   isNew: boolean
   /** Whether the agent's other keys stay valid. */
   isFurther?: boolean
@@ -93,7 +93,7 @@ function inputOf(form: URLSearchParams): NewAgent {
     type,
     visibility: visibilityIn(form, false),
     accessPolicy,
-    // The form may contain a list that the chosen policy does not use.
+    // Ignore the list if the chosen policy does not use it.
     accessList: isListed ? wordsOf(form.get('accessList') ?? '') : [],
     description: textOf(form, 'description'),
     ...(isRemote && {

@@ -457,7 +457,7 @@ function turnsInHour(turns: number): string {
   return `${turns.toLocaleString('en')} turns in an hour with no message from a person`
 }
 
-/** Describes how full an inbox is. Below the nearly full level, it refuses only messages from other accounts. */
+/** Describes how full an inbox is. A `FullInbox` below the nearly full level refuses only other accounts' messages. */
 export function fullness({ unread, max }: FullInbox): string {
   if (unread >= max) return 'full'
   const percent = Math.floor(unread / max * 100)

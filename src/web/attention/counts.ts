@@ -16,7 +16,7 @@ import type { Store } from '../../store/store.ts'
 const keptMs = 10 * second
 const maxKept = 1_000
 
-/** An account as opened by a visitor, with the agents that the visitor can claim and the items waiting for them. */
+/** An account as opened by a visitor: the agents that the visitor can claim, and the items that await the visitor. */
 export interface CountedVisit {
   id: string
   account: AccountStore
@@ -63,7 +63,7 @@ export class AttentionCounts {
         const found = this.#recent(this.#conditions, id, conditions)
         return needsOf((await withoutSnoozed(account, found, findOffer())).open)
       })
-      // Questions and held messages are not cached, so that an answer is visible at once.
+      // Questions and held messages are not cached, so that an answer is visible immediately.
       return withQuestions(...await Promise.all([counted, questions(), countHeld(account)]))
     } catch (error) {
       this.#deps.log.warn('What needs a person could not be counted', { error })

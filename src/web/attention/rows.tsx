@@ -16,7 +16,7 @@ interface ShownCondition {
   row: NeedRow
 }
 
-/** The conditions of one urgency. `total` also counts conditions above the `maxOfKind` limit. */
+/** The conditions of one urgency. `total` also counts the conditions omitted because of the `maxOfKind` limit. */
 export interface ShownConditions {
   shown: ShownCondition[]
   total: number
@@ -47,7 +47,7 @@ function rowOf(visit: Visit, condition: Condition, from: Origin): NeedRow {
   }
 }
 
-/** Returns the rows. Three or more conditions of one group share a row. `fold` defines that row's link. */
+/** Returns the rows. Three or more conditions of one group share a row. `fold` returns its link or folded rows. */
 export function foldedRows(
   visit: Visit,
   { shown }: ShownConditions,

@@ -152,7 +152,7 @@ const wakeOptions = Object.entries({ default: 'Default', all: 'All posts', menti
 function AddMembers(
   { visit, nonMembers, path, search, isFull }: {
     visit: Visit
-    /** Agents that are not in the channel: `maxListed + 1` of them if there are more than `maxListed`. */
+    /** The first agents that are not in the channel, at most `maxListed + 1`. */
     nonMembers: NonMember[]
     path: string
     search: string

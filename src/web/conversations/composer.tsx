@@ -34,7 +34,7 @@ import { namesOf } from './shown.ts'
 /** Maximum length of a quoted message, in UTF-16 units. */
 const maxQuoted = 200
 
-/** Returns the address, on this page or at `path`, to answer a message. Undefined if the reader cannot answer. */
+/** Returns the address for answering a message, on this page or at `path`. Undefined if the reader cannot answer. */
 export function answerHref(
   { reader, thread }: Pick<OpenConversation, 'reader' | 'thread'>,
   place: ListPlace,
@@ -67,8 +67,8 @@ export async function composingIn(visit: Visit, id: number, place: Promise<Place
 }
 
 /**
- * The area below a conversation's messages. It contains the composer or the reason why there is none, and, unless
- * `isGlance` is set, the buttons that mark messages. Empty for visitors who may not write.
+ * Returns the area below a conversation's messages. It contains the composer or the reason why there is none, and,
+ * unless `isGlance` is set, the buttons that mark messages. Empty for visitors who may not write.
  */
 export function composerOf(
   visit: Visit,
@@ -144,7 +144,7 @@ function writingIn(
   )
 }
 
-/** Returns the conversation's names that can still receive messages. */
+/** Returns the names in the conversation to which messages can still be sent. */
 function writableIn({ channel, agents, ...thread }: Thread): string[] {
   if (channel?.isDeleted) return []
   return namesOf({ ...thread, channel, agents: agents.filter(({ isDeleted, isHook }) => !isDeleted && !isHook) })
@@ -211,7 +211,7 @@ function Writing(
   )
 }
 
-/** The composer of a channel without posts, for members. The page Write shows a refused post. */
+/** The composer of a channel without posts, for members. A refused post is shown again by the page Write. */
 export function firstPost(
   visit: Visit,
   { personAlias, channels }: Reader,
@@ -232,7 +232,7 @@ export function Entry(
   { label, placeholder = label, rows = 1, draft }: {
     label: string
     placeholder?: string
-    /** The field grows with its text. */
+    /** The field's initial number of lines. The field grows with its text. */
     rows?: number
     draft: string
   },

@@ -73,7 +73,7 @@ async function showThread(visit: Visit) {
     openPane(visit, id, positionIn(visit), { place: placeOfConversation(account, id) }),
     listConversations(account, { ...place, requestId }),
   ])
-  // The list was loaded before the conversation was marked as seen.
+  // Update the list, because it was loaded before the conversation was marked as seen.
   const seen = threads.map((thread) => thread.id === id ? { ...thread, seenSeq: pane.open.seen } : thread)
   return await bothPanes(visit, place, { ...list, threads: seen }, pane, false)
 }

@@ -69,7 +69,7 @@ export function ListPane(
   const { path } = visit
   const { threads, next, unread, reader } = list
   const { search = '' } = place
-  // For members, the filter "All" would show the same conversations as "You".
+  // Omit the filter "All" for members, because it would show the same conversations as "You".
   const offered = filters.filter(([show]) =>
     show === 'you' ? visit.may('use') : show !== 'all' || reader.role !== 'member'
   )

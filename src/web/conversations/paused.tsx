@@ -22,7 +22,7 @@ const maxText = 160
 /** Maximum number of paused conversations whose last messages are shown. */
 const maxRead = 10
 
-/** A notice above a paused conversation's messages: why it is paused, and how to resume it. */
+/** Returns a notice above a paused conversation's messages: why it is paused, and how to resume it. */
 export async function pausedIn(visit: Visit, place: Promise<Place>): Promise<Child> {
   const thread = place.then(({ thread }) => thread)
   const found = await pauseOf(visit.account, thread)

@@ -46,7 +46,7 @@ export function shownThread(
   { current, self }: { current?: number; self?: string },
 ): ShownThread {
   const { id, lastAt, lastSeq, seenSeq, messages, preview, unread } = thread
-  // A reader's own name is omitted.
+  // Omit the reader's own name, unless it is the only one.
   const names = namesOf(thread).filter((name, _, { length }) => length === 1 || name !== `@${self}`)
   const isNew = unread > 0 || (seenSeq > 0 && seenSeq < lastSeq)
   return {
@@ -64,9 +64,7 @@ export function shownThread(
   }
 }
 
-/**
- * The author of the newest message: the reader, or one of several agents. Undefined if the row already names them.
- */
+/** Returns the newest message's author, `You` for the reader. Undefined if the row already names the author. */
 function previewFrom(alias: string, names: string[], self: string | undefined): string | undefined {
   if (alias === self) return 'You'
   return names.length === 1 && names[0] === `@${alias}` ? undefined : `@${alias}`
@@ -85,7 +83,7 @@ export function shownMessages(
     replyHref: replyHref?.(message),
     choices: shownChoices(message, replyHref?.(message) && path('conversations', String(thread.id), 'choose')),
     ...(canRetract(reader, message) && { retractHref: path('messages', String(message.seq)) }),
-    // The title already names the recipient.
+    // Omit the recipient, because the title already names it.
     ...(thread.kind !== 'conversation' && { to: undefined }),
     quote: message.replyToMessageId === null
       ? undefined
@@ -126,7 +124,7 @@ function shownQuote(
   return { from: `@${fromAlias}`, text: oneLine(body.slice(0, maxQuoted)), href }
 }
 
-/** Prepares one message. `isWhole` includes its complete text. */
+/** Prepares one message. With `isWhole`, the result contains the message's complete text. */
 export function shownMessage(message: OpenMessage, path: Path, now: number, isWhole = false): ShownMessage {
   const { seq, body, a2a, createdAt, fromAlias, isForeign, isUnread, receipts, recipient, type, via } = message
   const page = path('messages', String(seq))
@@ -139,7 +137,7 @@ export function shownMessage(message: OpenMessage, path: Path, now: number, isWh
     at: createdAt,
     text: body.slice(0, end),
     ...(end < body.length && { whole: { characters: body.length, href: page } }),
-    // The text of a chosen answer already shows the choice.
+    // Omit the parts of a chosen answer, because its text already shows the choice.
     parts: (chosenIn(a2a)?.choice === body ? [] : listParts(message)).map((
       { key, kind, filename, mediaType, bytes },
     ) => ({

@@ -85,7 +85,7 @@ async function write(visit: Visit): Promise<PageResult> {
 /** Error codes for a missing recipient. The writer can correct the recipient without losing the text. */
 const noRecipient: ErrorCode[] = ['recipient_not_found', 'channel_not_found', 'not_channel_member', 'message_not_found']
 
-/** Assigns such an error to its field. */
+/** Runs `send`. Assigns an error about a missing recipient to `field`. */
 async function atField<T>(field: string, send: () => Promise<T>): Promise<T> {
   try {
     return await send()

@@ -17,7 +17,7 @@ const exceptionsPerPage = 20
 /** Longer texts are truncated to this length, in UTF-16 units. */
 const maxShown = 5_000
 
-/** Registers the actions that allow a case's text and revoke this exception. `page` shows a refused form again. */
+/** Registers the actions that allow a case's text and revoke the exception. `page` shows a refused form again. */
 export function casePages({ get, post }: Pages<Visit>, page: (visit: Visit) => Promise<Response>): void {
   const actions = [
     { name: 'allow', tool: 'allow_text', change: allowText, done: 'text-allowed' },

@@ -16,7 +16,7 @@ import type { Pages, Visit } from '../visit.ts'
 import { type JsonSchema, readSchemaValue, SchemaFields } from './schema-form.tsx'
 import { type TriedText, TryCard } from './try-card.tsx'
 
-/** The guardrail's action on a match. */
+/** The actions that a guardrail can take on a match. */
 export const actions = [
   {
     value: 'block',
@@ -31,7 +31,7 @@ export const actions = [
   { value: 'redact', title: 'Redact', hint: 'Delivered with the matching text masked, and marked.' },
   { value: 'flag', title: 'Flag', hint: 'Delivered unchanged, and marked.' },
 ] as const
-/** What happens to a message when the provider fails. */
+/** What can happen to a message when the provider fails. */
 export const failures = [
   { value: 'closed', title: 'Block the message', hint: 'No message is delivered unchecked.' },
   { value: 'open', title: 'Deliver the message', hint: 'Messages are delivered even while the provider is down.' },
@@ -103,7 +103,7 @@ async function showNew(visit: Visit, tried?: TriedText) {
   )
 }
 
-/** The provider with this id. Fails with `not_found`. */
+/** Returns the provider with this id. Fails with `not_found`. */
 export function providerOf(id: string): ListedProvider {
   const provider = listedProviders.find((provider) => provider.id === id)
   if (!provider) throw new GridError('not_found', 'There is no such guardrail provider.')
@@ -146,7 +146,7 @@ export function GuardrailForm(
 ) {
   const { form, inputError, request } = visit
   const { pathname } = new URL(request.url)
-  // Trying a new guardrail also posts these settings. The page's other forms do not contain them.
+  // Only this form and the trial of a new guardrail post these settings. The page's other forms do not contain them.
   const isTried = !stored && pathname === `${action}/try`
   const isPosted = request.method === 'POST' && (pathname === action || isTried)
   const field = isPosted ? inputError?.details.field ?? '' : ''

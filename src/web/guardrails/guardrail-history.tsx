@@ -18,7 +18,7 @@ export const verdictActions = [
   'failed',
 ] as const satisfies VerdictAction[]
 
-/** Each action's colour in charts. Green means success. */
+/** Each action's name and colour in charts. */
 const verdictSeries = {
   blocked: { name: 'Blocked', colour: 'warning' },
   held: { name: 'Held', colour: 'ink' },
@@ -51,7 +51,7 @@ const spans = {
 } as const
 type Span = keyof typeof spans
 
-/** A guardrail's counts in the time span selected by `?span=`: `day`, otherwise 30 days. Days begin at midnight UTC. */
+/** Loads a guardrail's counts for the time span `?span=`: `day`, otherwise 30 days. Days begin at midnight UTC. */
 export async function loadHistory({ account, query }: Visit, id: string) {
   const span: Span = query.get('span') === 'day' ? 'day' : 'month'
   const { ms, bars } = spans[span]

@@ -14,7 +14,7 @@ export const firstSteps = ['Connect a client', 'Connect a second agent', 'Send a
 
 /**
  * Whether an account is still being set up. An account without messages counts as set up once two agents are connected
- * and the oldest has existed for 7 days, the shortest message retention.
+ * and its oldest agent has existed for 7 days, the shortest message retention.
  */
 export function isBeginning({ hasMessages, connected, oldest }: AgentCounts, now: number): boolean {
   return !hasMessages && !(connected > 1 && oldest! < now - 7 * day)

@@ -117,7 +117,7 @@ function timeColumns(now: number): Column<ListedGrant>[] {
   ]
 }
 
-/** `endPath` returns the path of the form that ends the grant with this id. */
+/** Returns a column with a button that ends a grant. `endPath` returns the path of the button's form by grant id. */
 function disconnectColumn(endPath: (id: string) => string): Column<ListedGrant> {
   return {
     title: 'Disconnect',

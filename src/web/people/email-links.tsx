@@ -196,7 +196,7 @@ function linkRequestPage(visit: PublicVisit, deps: PageDeps, { path, title, lead
             <Notice kind={notice.kind} title={notice.kind === 'good' ? 'Check your email' : 'Ask the operator'}>
               {notice.text}
             </Notice>
-            {/* Email links cannot contain certain paths, such as the path of an authorization request. */}
+            {/* Email links cannot contain certain paths, such as an authorization request's, so link to them here. */}
             {next !== '/' && (
               <p>
                 After you have signed in with the link in this browser, you can <a href={next}>continue here</a>.

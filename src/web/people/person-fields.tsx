@@ -65,7 +65,7 @@ export function EmailNote({ deps }: { deps: Pick<PageDeps, 'store'> }) {
   return <Notice>This grid does not send email. The operator can find the link in the server's log.</Notice>
 }
 
-/** The label of a button that creates an email link. */
+/** Returns the label of a button that creates an email link. */
 export function linkButton({ store }: Pick<PageDeps, 'store'>): string {
   return store.deps.email.isConfigured ? 'Email me a link' : 'Request a link'
 }

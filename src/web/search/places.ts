@@ -16,7 +16,9 @@ export interface Place {
 }
 
 const maxPlaces = 8
-/** Maximum number of names loaded. More than are shown, because they are ranked together with fixed places. */
+/**
+ * Maximum number of names loaded. More names are loaded than shown, because they are ranked together with fixed places.
+ */
 const maxNames = 20
 const maxAgentsToAct = 3
 
@@ -37,7 +39,7 @@ const fixedPlaces: readonly FixedPlace[] = [
   { name: 'Export activity', kind: 'action', path: 'activity', words: 'csv download log' },
 ]
 
-/** Actions on an agent. A search finds one by its own word and the words that find the agent. */
+/** Actions on an agent. A search finds an action by the action's name together with words that find the agent. */
 const agentActions: { name: string; may: Permission; isRemote?: true; href(visit: Visit, alias: string): string }[] = [
   { name: 'Write to', may: 'use', href: ({ membership }, alias) => writePath(membership.id, `@${alias}`) },
   { name: 'Rotate key of', may: 'manage', href: ({ path }, alias) => path('agents', alias, 'key') },
@@ -72,7 +74,7 @@ interface Ranked {
 /** Rank of a match in text that is not shown, such as a description. */
 const byMore = 5
 
-/** A name's rank: the sum over all words, each from 0 (the complete name) to 4. Undefined if a word does not match. */
+/** Returns a name's rank: the sum over all words, each from 0 (complete name) to 4. Undefined if any does not match. */
 function rankOf(words: readonly string[], name: string, more = ''): number | undefined {
   const title = name.toLowerCase()
   const bare = title.replace(/^[@#]/, '')

@@ -4,7 +4,7 @@ import { recordActivity } from '../../../src/grid/activity.ts'
 import { testGrid } from '../../support/grid.ts'
 import { signedInByEmail } from '../../support/people.ts'
 
-test('the activity export contains all pages of the filtered log, newest first, without formulas in cells', async () => {
+test('the activity export contains all filtered rows, newest first, and no formulas in its cells', async () => {
   const grid = await testGrid()
   const account = grid.store.account(grid.acme.id, { type: 'system', job: 'test' })
   const note = (tool: string, input: unknown) =>

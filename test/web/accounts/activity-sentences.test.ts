@@ -20,7 +20,7 @@ beforeAll(async () => {
   ann = await signedInByEmail(grid, 'ann@acme.example')
 })
 
-/** The sentence of the last logged call, as HTML. */
+/** Logs a call. Returns the call's sentence as HTML. */
 const sentenceHtml = async (tool: string, input: unknown, outcome = 'ok') => {
   const run = () => outcome === 'ok' ? Promise.resolve() : Promise.reject(new GridError(outcome as ErrorCode, ''))
   await recordActivity(grid.acme.store, { tool, arguments: input, requestId: null }, run).catch(() => {})

@@ -21,7 +21,7 @@ beforeAll(async () => {
   annId = (await grid.store.global.users.byEmail('ann@acme.example'))!.id
 })
 
-/** The tools on a page, newest first. */
+/** Returns the tools on a page, newest first. */
 const tools = (html: string) => [...html.matchAll(/<code>([a-z_]+)<\/code>/g)].map(([, tool]) => tool)
 const note = (actor: Actor, tool: string, input: unknown = {}) =>
   recordActivity(
@@ -81,7 +81,7 @@ describe('an activity log with entries', () => {
     expect(tools((await ann.open(`${path}?who=${key}`)).html)).toEqual(['admin_delete_agent', 'admin_create_agent'])
   })
 
-  test("the activity log shows changes by default, reading calls on demand, and an opened row's credential", async () => {
+  test("the activity log shows changes, on request also reading calls, and each call's credential", async () => {
     await callTool(grid, grid.acme.adminKey, 'admin_list_agents')
     await note(
       { type: 'admin', credentialId: 'list-key', credentialKind: 'admin_key', userId: annId },
@@ -117,7 +117,7 @@ describe('an activity log with entries', () => {
     expect(tools((await ann.open(`${path}?readings=on&who=${offered[0][1]}`)).html)).toEqual(['admin_list_channels'])
   })
 
-  test('the activity log can be paged backwards through every row once, with the same filter', async () => {
+  test('the pages of the filtered activity log together contain every row once', async () => {
     for (let n = 0; n < 120; n++) await note({ type: 'system', job: 'test' }, 'many')
 
     const seen: string[] = []

@@ -23,7 +23,7 @@ beforeAll(async () => {
   olga = await signedIn(grid, owner)
 })
 
-/** Makes a change like pages, REST and commands. Resolves to its row on the log page and to the stored row. */
+/** Makes a change as pages, REST and commands do. Resolves to the change's row on the log page and in the database. */
 async function rowOf(input: object, change: (account: AccountStore) => Promise<unknown>) {
   const account = grid.store.account(grid.acme.id, owner.actor('owner'))
   await recordActivity(account, { tool: 'a_change', arguments: input, requestId: null }, change)

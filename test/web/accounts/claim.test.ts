@@ -34,14 +34,14 @@ async function signUp(alias: string, email: string, more: object = {}): Promise<
   return { key: api_key, alias, path: new URL(trial.claim_url).pathname }
 }
 
-/** A browser whose user has verified the address of the claim. */
+/** Returns a browser whose user has verified the address of the claim. */
 async function verified(path: string): Promise<Browser> {
   const person = browser(grid)
   await person.submit(await emailLinkPath(path), { name: 'Zoe', password })
   return person
 }
 
-/** The path in the newest email for this claim. */
+/** Returns the path in the newest email for this claim. */
 async function emailLinkPath(path: string): Promise<string> {
   const newest = () => grid.emails.filter(({ link }) => link?.includes(path)).at(-1)
   return new URL((await waitFor('the claim email', newest)).link!).pathname
@@ -77,7 +77,7 @@ async function provisionalId(email: string): Promise<string> {
 const offerPath = (html: string) => html.match(/href="(\/claims\/[^"]+)"/)?.[1]
 const status = async (key: string) => (await mcp(grid, key, 'tools/list')).status
 
-test('a user with a verified address sees each agent with time and IP address, and claims them as an account', async () => {
+test("a user with a verified address sees each agent's time and IP address, and claims the agents", async () => {
   const signed = await signUp('zoe-one', zoe, { description: 'counts beans' })
   const other = await signUp('zoe-two', zoe)
 
@@ -99,7 +99,7 @@ test('a user with a verified address sees each agent with time and IP address, a
   }
 })
 
-test('a discarded agent loses its key at once, and its claim link no longer works for the other agents either', async () => {
+test("a discarded agent's key and claim link stop working, and a kept agent's key still works", async () => {
   const [good, bad] = [await signUp('zoe-one', zoe), await signUp('zoe-bad', zoe)]
   const person = await verified(good.path)
 
@@ -153,7 +153,7 @@ test("moving agents never exceeds the account's agent limit, even if agents are 
   expect(await grid.acme.store.read.agents.programs()).toBe(3)
 })
 
-test('a claim needs more than the claim link, because the agent has the link too', async () => {
+test('a claim requires more than the claim link, because the agent also has the link', async () => {
   const signed = await signUp('zoe-one', zoe)
   await grid.setPassword('ed@evil.example', password)
   const [anonymous, ed] = [browser(grid), browser(grid)]
@@ -196,7 +196,7 @@ test("a claim email's link can be opened five times and used once", async () => 
   const zoes = browser(grid)
   expect((await zoes.submit(path, { name: 'Zoe' })).at).toBe(signed.path)
   expect((await browser(grid).open(path)).status).toBe(400)
-  // The link leads its user to the claim, and after the claim says that it was used.
+  // The used link leads its user to the claim. After the claim, it says that it was used.
   expect((await zoes.open(path)).at).toBe(signed.path)
   await claim(zoes, signed.path, { name: 'Zoe' })
   for (const one of [zoes, browser(grid)]) expect((await one.open(path)).text).toContain('This claim link was used')
@@ -217,7 +217,7 @@ test('a claim does not include agents that signed up after its page was opened',
   expect(refused.text).toContain('@zoe-late')
 })
 
-test.each(['admin', 'member', 'viewer'])("an account's %s cannot move agents into it", async (role) => {
+test.each(['admin', 'member', 'viewer'])("an account's %s cannot move agents into the account", async (role) => {
   const signed = await signUp('zoe-one', zoe)
   const person = await verified(signed.path)
   const { id } = (await grid.store.global.users.byEmail(zoe))!
@@ -256,7 +256,7 @@ test("agents cannot be moved into another user's account or an unknown one", asy
   expect(await status(signed.key)).toBe(200)
 })
 
-test('an account owner moves agents, sees what stays behind, and both accounts keep their part', async () => {
+test('an owner who moves agents sees what does not move, and each account keeps its own part', async () => {
   await createAgent(grid.acme.store, { alias: 'carol', skills: [{ name: 'counting' }] })
   await grid.setPassword(ann, password)
   const one = await signUp('bean-one', ann, { skills: ['counting', 'beans'] })
@@ -287,9 +287,9 @@ test('an account owner moves agents, sees what stays behind, and both accounts k
   ])).toEqual([['@bean-one', 'beans, counting'], ['@bean-two', '']])
   const names = await rows(grid, 'SELECT name FROM skills WHERE account_id = ?', [grid.acme.id])
   expect(names.map(({ name }) => name).sort()).toEqual(['beans', 'counting'])
-  // The moved agents belong to Acme, and are no longer on trial.
+  // The moved agents belong to Acme and are no longer on trial, so they can send more than ten messages.
   for (let n = 0; n < 12; n++) await send(one, 'alice', `${n}`)
-  // The owner finds both accounts, and the old messages in the old one.
+  // The owner can open both accounts. The old account contains the agent that was not moved.
   const old = (await owner.open('/')).html.match(/href="\/accounts\/([\w-]+)[^>]*>(?:(?!<\/a>)[\s\S])*Beans/)![1]
   expect((await owner.open(`/accounts/${old}/agents`)).text).toContain('@bean-left')
   expect(await rows(grid, 'SELECT tool, arguments FROM activity WHERE account_id = ?', [old])).toMatchObject([{
@@ -327,7 +327,7 @@ test('Attention offers agents that signed up, and a click leads to the claim wit
   const again = await olga.open(path)
   expect(again.status).toBe(404)
   expect(again.text).toContain('There are no agents to claim here')
-  // The signup's account needs nothing more, so the user can leave it.
+  // No agents remain in the signup's account, so the user can leave it.
   const old = `/accounts/${path.split('/').at(-1)}/settings/team`
   expect((await olga.open(old)).text).toContain('After you leave, no one can open it.')
   await olga.submit(old, {}, `${old}/leave`)
@@ -383,7 +383,7 @@ test('agents that signed up are not offered, and their page is hidden, until the
   expect((await one.open('/new-account')).text).toContain('1 agent signed up for you')
 })
 
-test('an offer of agents to another user looks like one that does not exist', async () => {
+test("opening another user's offer of agents gives the same response as opening an unknown offer", async () => {
   await signUp('zoe-one', zoe)
   const id = await provisionalId(zoe)
   const mallory = await signedIn(grid, await person(grid, { role: 'owner', account: grid.evil }))

@@ -90,7 +90,7 @@ test('the command line lists and resumes paused conversations, sets limits and m
 const command = (name: string) => findCommand(name) as StoreCommand
 const run = (name: string, args: Record<string, string>) => command(name).run(grid.store, args)
 
-/** The entries in Acme's activity log. */
+/** Returns the tools and outcomes in Acme's activity log. */
 async function tools(): Promise<string[]> {
   const sql = 'SELECT tool, outcome FROM activity WHERE account_id = ? ORDER BY n'
   return (await rows(grid, sql, [grid.acme.id])).map(({ tool, outcome }) => `${tool} ${outcome}`)

@@ -24,7 +24,7 @@ const all = [
 const ofEveryRole = ['name', 'usage', 'second-factor', 'turns', 'reading', 'contents']
 const ofManagers = [...ofEveryRole, 'keys', 'incoming', 'webhooks', 'programs']
 
-/** Each row's subject, its state, and the visitor's action. */
+/** Returns each row's subject, its state, and the visitor's action. */
 async function rowsOf(one: Browser) {
   const { html } = await one.open(settings)
   const row = /<li id="([\w-]+)">.*?<a class="open" href="([^"]*)">.*?<bdi>(.*?)<\/bdi>.*?class="at">(.*?)<\/span>/gs

@@ -45,7 +45,7 @@ test("an agent's page shows an owner the last ten messages, including channel po
   expect(html).toMatch(/conversations\/\d+\?m=\d+#m\d+/)
 })
 
-test("opening an agent's page is recorded once an hour as reading, without texts", async () => {
+test("opening an agent's page is recorded as reading once an hour, without message texts", async () => {
   await allowReading()
   await say(grid, storeOf(grid, grid.alice), 'bob', 'Between us.')
   const olga = await signedIn(grid, await person(grid, { role: 'owner' }))
@@ -62,7 +62,7 @@ test("opening an agent's page is recorded once an hour as reading, without texts
   )
 })
 
-test("an agent's page shows members and viewers only numbers, and members their own messages", async () => {
+test("an agent's page shows members and viewers only numbers, and members also their own messages", async () => {
   await allowReading()
   await say(grid, storeOf(grid, grid.alice), 'bob', 'Between us.')
   const mel = await personWithAlias(grid, 'mel')

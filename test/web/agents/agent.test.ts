@@ -25,7 +25,7 @@ const newest = async () => (await grid.acme.store.read.activity.list({ limit: 1 
 describe('an agent on its page', () => {
   const form = { visibility: 'private', accessPolicy: 'auto_approve', accessList: '', description: '' }
 
-  test('an agent becomes public only after its user has confirmed the consequences, once', async () => {
+  test('a user must confirm the consequences once before an agent becomes public', async () => {
     const action = `${base}/agents/alice/settings`
     const asked = await ann.submit(action, { ...form, visibility: 'public' })
     expect(asked.text).toContain('Agents of every account on this grid can then find it')
@@ -64,7 +64,7 @@ describe('an agent on its page', () => {
     expect(JSON.stringify(found)).toContain('@bob')
   })
 
-  test('an agent can be set to answer with messages over A2A, which other changes do not affect', async () => {
+  test('an agent can be set to answer with messages over A2A, and other changes keep this setting', async () => {
     const isSet = async () => (await grid.acme.store.read.agentSettings.byId(grid.bob.id)).messageReplies
     expect(await isSet()).toBe(false)
 
@@ -76,7 +76,7 @@ describe('an agent on its page', () => {
     expect(await isSet()).toBe(false)
   })
 
-  test('an agent can be set to let A2A calls wait, which other changes do not affect', async () => {
+  test('an agent can be set to let A2A calls wait, and other changes keep this setting', async () => {
     const isSet = async () => (await grid.acme.store.read.agentSettings.byId(grid.bob.id)).callersWait
     expect(await isSet()).toBe('auto')
 

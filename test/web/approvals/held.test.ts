@@ -29,7 +29,7 @@ const inbox = async () => {
   const { text } = await callTool(grid, grid.bob.key, 'read_messages')
   return text.map(({ message }: { message: string }) => message)
 }
-/** The page of the oldest message that this person can decide on. */
+/** Returns the page of the oldest message that this person can decide on. */
 const oldest = async (one: Browser) =>
   (await one.open(`${account}/held`)).html.match(/href="([^"]*\/held\/[0-9a-f-]{36})"/)![1]
 const resultOf = async (one: Browser, action: 'approve' | 'edit' | 'refuse', fields = {}) => {
@@ -98,7 +98,7 @@ test('the list of held messages begins with the one that expires first, in red w
   }
 })
 
-test('a held message can be edited, or refused with a reason, and the log contains no text', async () => {
+test('a decider can edit a held message, or refuse it with a reason, and the log contains no text', async () => {
   await rule()
   await send('Pay 100')
   expect((await resultOf(annsBrowser, 'edit', { text: 'Pay 10' })).text).toContain('as you edited it')
@@ -161,7 +161,7 @@ test('a held file has a name, a size, and a download that no browser shows as a 
   }
 })
 
-test('equal held messages share one row, are decided one by one, and the next one is offered', async () => {
+test('held messages with equal content share a row, and each decision leads to the next of them', async () => {
   await rule()
   for (const text of ['Pay 100', 'Pay 7', 'Pay 100', 'Pay 100']) await send(text)
   const list = `${account}/held`

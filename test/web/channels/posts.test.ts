@@ -23,7 +23,7 @@ afterEach(() => unfollow())
 
 const post = (text: string) => say(grid, storeOf(grid, grid.alice), '#ops', text)
 
-test('a member of a channel reads posts since joining and answers, and a viewer sees only numbers', async () => {
+test('a member of a channel reads the posts since joining and can answer, and a viewer sees only numbers', async () => {
   const mel = await personWithAlias(grid, 'mel')
   await changeChannelMembers(grid.acme.store, { channel, add: ['mel'] })
   await post('The disk is full.')

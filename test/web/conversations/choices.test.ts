@@ -102,7 +102,7 @@ test('a waiting question can be answered on Home and Attention, and the visitor 
   }
 })
 
-test('an open question stays on Home and Attention, whatever is written after it', async () => {
+test('an open question stays on Home and Attention when other messages follow it', async () => {
   const { page, action } = await asks()
   await world.tell(grid.alice, 'ann', 'FYI: the branch is frozen')
   const written = await ann.submit(page, { text: 'Let me look' }, `${page}/messages`)
@@ -136,7 +136,7 @@ test("other readers see a question's choices and the answer, and cannot choose",
   expect((await owner.open(world.path('messages', seq))).text).toContain('Yes chosen')
 })
 
-test('a question that expired, read or unread, or was retracted no longer offers choices', async () => {
+test('a question offers no choices once it has expired, whether read or unread, or was retracted', async () => {
   const expiring = await asks({ expiresInSeconds: 60 })
   const retracted = await asks()
   const read = await asks({ expiresInSeconds: 60 })

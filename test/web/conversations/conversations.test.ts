@@ -71,7 +71,7 @@ describe('access to conversations by role', () => {
     }
   })
 
-  test('while reading is disabled, people cannot read what agents write, and older messages stay hidden', async () => {
+  test("while reading is off, people cannot read agents' messages, and turning it on shows only new ones", async () => {
     const { account, person } = await member(grid, { role: 'owner' })
     const owner = await signedIn(grid, person)
     await setPeopleRead(account, { choice: 'off' })
@@ -99,7 +99,7 @@ describe('access to conversations by role', () => {
     }
   })
 
-  test('a member sees only their own messages of a conversation with an id', async () => {
+  test('in a conversation with an id, a member sees only their own messages', async () => {
     const conversationId = 'order-1'
     const shared = await threadOf(await say(grid, alice, '@bob', 'between us', { conversationId }))
     await say(grid, alice, '@ann', 'for you', { conversationId })
@@ -112,7 +112,7 @@ describe('access to conversations by role', () => {
     expect((await page(anns, '/conversations?show=you')).text).not.toContain('between us')
   })
 
-  test('a member gets later messages after many messages between others', async () => {
+  test("an open page gets the member's next message even after many messages between others", async () => {
     const conversationId = 'order-2'
     const first = await say(grid, alice, '@ann', 'for you', { conversationId })
     for (let n = 0; n < 60; n++) await sendMessage(alice, { to: '@bob', text: `between us ${n}`, conversationId })
@@ -212,7 +212,7 @@ describe('a long conversation', () => {
     expect(numbers((await page(owner, `/conversations/${long}?m=${seqs[60]}`)).html)).toEqual(range(35, 85))
   })
 
-  test('a conversation can be opened at a time, in UTC or in milliseconds', async () => {
+  test('a conversation can be opened at a given time, in UTC or in milliseconds', async () => {
     const [{ created_at: at }] = await rows(grid, 'SELECT created_at FROM messages WHERE account_id = ? AND seq = ?', [
       grid.acme.id,
       seqs[10],

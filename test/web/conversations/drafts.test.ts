@@ -33,7 +33,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     return (await rows(site.grid, sql, [site.grid.acme.id, text])).length
   }
 
-  test('in the composer Enter adds a line, and Ctrl+Enter sends, also on a Mac keyboard', async () => {
+  test('in the composer, Enter adds a line, and Ctrl+Enter sends, also on a Mac keyboard', async () => {
     const { page, faults } = visitor
     for (const [key, text] of [['Control+Enter', 'with Ctrl'], ['Meta+Enter', 'with Cmd']]) {
       await field(page).click()
@@ -120,7 +120,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     expect(await typed(page)).toBe('hello?')
   })
 
-  test('two tabs share a draft, and a tab with a text of its own keeps it', async () => {
+  test('two tabs share a draft, and a tab with a different text keeps its own', async () => {
     const { page, context } = visitor
     const other = await context.newPage()
     await other.goto(thread)
@@ -135,7 +135,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     await isIn(other, '')
     expect(await stored('from the first and second')).toBe(1)
 
-    // A tab whose text differs from the draft keeps its own.
+    // A tab whose text differs from the draft keeps its own text.
     await other.evaluate(`document.querySelector('textarea[data-draft]').value = 'mine'; 0`)
     await field(page).fill('yours')
     await page.reload()

@@ -39,7 +39,7 @@ test.each([
   ['quotes and a header', 'a"; filename="b.html\r\nX-Evil: 1', undefined],
   ['the end of a code span', '`](javascript:alert(1))`` <b>.txt', undefined],
   ['another direction', 'a\u202egpj.exe', undefined],
-])('a file with a name of %s is one line of an export, and a download', async (_, filename, downloaded) => {
+])('a file whose name contains %s is one line of an export, and can be downloaded', async (_, filename, downloaded) => {
   const grid = await testGrid()
   const parts = [{ raw: btoa('a,b'), filename, mediaType: 'text/csv' }]
   const sent = await callTool(grid, grid.alice.key, 'send_message', { to: '@bob', message: 'see', parts })

@@ -66,7 +66,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
       return part.contains(document.elementFromPoint(left + 60, top + 30))
     })()`)
 
-  test.each([...low, ...usual])('in %i x %i, messages get 12rem and the composer is reachable', async (...size) => {
+  test.each([...low, ...usual])('at %i x %i, messages get 12rem or more and the composer is reachable', async (...size) => {
     const { page } = visitor
     await open(conversation(), size)
     expect(await messagesHeight()).toBeGreaterThanOrEqual(leastHeight)
@@ -96,7 +96,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     expect(await layoutFaults(page)).toEqual([])
   })
 
-  test.each(usual)('in %i x %i, links to a hit, task or message reveal it without moving the page', async (...size) => {
+  test.each(usual)('at %i x %i, links to a hit, task or message reveal it without moving the page', async (...size) => {
     await signIn(visitor, site.browser, site.grid.url)
     const { page } = visitor
     const moved = () => page.evaluate('[scrollY, Math.max(0, document.documentElement.scrollHeight - innerHeight)]')
@@ -109,7 +109,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     await open(atMessage(3), size)
     expect(await moved()).toEqual([0, 0])
 
-    // Owners see agents' tasks.
+    // Sign in as the owner, who sees agents' tasks.
     await signIn(visitor, await signedInByEmail(site.grid, 'ann@acme.example'), site.grid.url)
     await open(site.path('tasks'), size)
     await page.getByRole('link', { name: 'Count 2' }).click()

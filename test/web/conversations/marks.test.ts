@@ -14,7 +14,7 @@ beforeEach(async () => {
 })
 afterEach(() => site.close())
 
-/** The texts of an agent's unread messages, oldest first. */
+/** Returns the texts of an agent's unread messages, oldest first. */
 async function unreadOf(agent: string): Promise<unknown[]> {
   const found = await rows(
     site.grid,

@@ -39,7 +39,7 @@ test("a long text is truncated in its conversation, and complete on the message'
   }
 })
 
-test("a message's page and its line show its state: stored, being read, answered", async () => {
+test("a message's page and its line in the conversation show its state: stored, being read, answered", async () => {
   const { id, seq } = await say(grid, alice, '@bob', 'how long?')
   const [{ threadId }] = await grid.acme.store.read.threadMessages.bySeqs([seq])
   const line = async () => (await owner.open(`${base}/conversations/${threadId}?m=${seq}`)).text
@@ -98,7 +98,7 @@ test("a message's parts are listed with their sizes and served as files, whether
   for (const path of [file, data]) expect((await member.request(path)).status).toBe(403)
 })
 
-test('a conversation marks messages of another account, and says that its people may read along', async () => {
+test("a conversation marks messages of another account, and says that its members may read along", async () => {
   await grid.evil.agent('desk', { visibility: 'public' })
   const desk = (await grid.evil.store.read.agents.byAlias('desk'))!
   const asked = await say(grid, alice, '@desk', 'are you open?')

@@ -59,7 +59,7 @@ test.each<[string, () => Promise<[TestAgent, string, string?][]>]>([
     await say(grid, storeOf(grid, grid.alice), '@desk', 'something else')
     return [[desk, '@eve'], [grid.eve, '@desk']]
   }],
-])('the pause of a conversation %s links to its messages', async (_, turns) => {
+])("Attention links a paused conversation %s to the conversation's messages", async (_, turns) => {
   await untilPaused(await turns())
   const ann = await signedInByEmail(grid, 'ann@acme.example')
   const [{ threadId }] = await pausesOf(grid)

@@ -32,7 +32,7 @@ const unchanged = async (act: () => Promise<unknown>) => {
   expect(await dump(site.grid, site.grid.acme, seen)).toBe(before)
 }
 
-test.each(roles)('the role %s writes to agents if it has an alias, and never between others', async (role) => {
+test.each(roles)('the role %s can write to agents only with an alias, and never between others', async (role) => {
   const { grid, path, tell } = site
   const one = await person(grid, { role })
   const browser = await signedIn(grid, one)

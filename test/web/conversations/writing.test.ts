@@ -58,7 +58,7 @@ test('a person answers in the conversation, and quotes one of its messages', asy
   ])
 })
 
-test('the form next to the conversation list answers the shown conversation, and links to answering a message', async () => {
+test('on the list of conversations, the form and the answer links belong to the shown conversation', async () => {
   const { grid, browser, path, tell } = site
   const { thread, seq } = await tell(grid.alice, '@ann', 'Is it done?')
   const action = path('conversations', thread)
@@ -143,7 +143,7 @@ test('a form that is sent twice stores one message, and leads to it both times',
   expect(again.at).toBe(first.at)
   expect(await stored()).toHaveLength(1)
 
-  // After the Back button, the form may contain another text.
+  // After the Back button, the form may contain a different text.
   const other = await browser.send(page, { text: 'No' }, action)
   expect(other.status).toBe(409)
   expect(other.html).toContain('>No</textarea>')

@@ -22,7 +22,7 @@ beforeEach(async () => {
 })
 
 const send = (message: string) => callTool(grid, grid.alice.key, 'send_message', { to: '@bob', message })
-/** The chart's data, from its table for screen readers. */
+/** Returns the chart's data, from its table for screen readers. */
 const bars = (html: string) =>
   [...html.matchAll(/<th scope="row">([\w: ]+)<\/th>((?:<td>\d+<\/td>)+)/g)].map(([, at, counts]) =>
     `${at}: ${counts.replace(/<\/td><td>/g, ' ').replace(/<[^>]+>/g, '')}`
@@ -52,7 +52,7 @@ test("a guardrail's chart counts by day or by hour, and omits older objections",
   ])
 })
 
-test("a guardrail's cases show who, what and when, and texts only where people may see contents", async () => {
+test("a guardrail's cases show agents and finding, and the text only if people may see contents", async () => {
   await send(`before ${secret}`)
   const owner = await signedInWithRole(grid, 'owner')
   const viewer = await signedInWithRole(grid, 'viewer')
@@ -88,7 +88,7 @@ test("a guardrail's older cases are on further pages", async () => {
   expect((await ann.open(`${path}?before='`)).text).toContain(`newest ${secret}`)
 })
 
-test('one click on a case allows its text, and another click revokes this', async () => {
+test('one click on a case allows its text, and another click revokes the exception', async () => {
   await send(secret)
   const admin = await signedInWithRole(grid, 'admin')
 

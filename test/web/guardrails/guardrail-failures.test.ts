@@ -1,4 +1,4 @@
-/** Guardrails that cannot check, their blocked messages, and their agents. See docs/protocol/guardrails.md. */
+/** Guardrails that cannot check messages, their blocked messages, and their agents. See docs/protocol/guardrails.md. */
 import { beforeEach, expect, test } from 'vitest'
 import { setPeopleRead } from '../../../src/grid/accounts/people-read.ts'
 import { createAgent } from '../../../src/grid/agents/agents.ts'
@@ -69,7 +69,7 @@ test('a message that one guardrail objects to and another cannot check has both 
   expect(text).toMatch(/not checked\s*flagged/)
 })
 
-test('a blocked message is shown in its conversation to permitted readers, and many blocks in Attention', async () => {
+test('permitted readers see a blocked message in its conversation, and many blocks in Attention', async () => {
   await guard(grid.acme, 'alice', { name: 'words', direction: 'outbound' })
   await send('first')
   for (let n = 0; n < 10; n++) await send(`${secret} ${n}`)
@@ -87,7 +87,7 @@ test('a blocked message is shown in its conversation to permitted readers, and m
   expect((await owner.open(thread)).text).not.toContain('was blocked')
 })
 
-test('a guardrail for all agents also applies to later agents, and to people once they have allowed its service', async () => {
+test('a guardrail for all agents applies to agents created later, and to people who allow its service', async () => {
   const owner = await signedInWithRole(grid, 'owner')
   const created = await owner.submit(`${base}/guardrails/new/webhook`, {
     ...{ name: 'everywhere', 'config.url': 'https://guard.example', token: `whsec_${btoa('a'.repeat(32))}` },

@@ -31,7 +31,7 @@ test.each([
     model: 'small',
     policy: 'No insults.\nNo threats.',
   }],
-])("the form of %s becomes the guardrail's configuration", async (provider, fields, config) => {
+])("the posted form of %s becomes the guardrail's configuration", async (provider, fields, config) => {
   const ann = await signedInWithRole(grid, 'admin')
   const given = Array.isArray(fields) ? fields : Object.entries(fields)
   const path = `${guardrails}/new/${provider}`
@@ -59,7 +59,7 @@ test.each([
   ['phrases', { token }, 'rest', 'takes no token'],
   ['phrases', { name: '' }, 'name', 'A guardrail name must have 1 to 64 characters'],
   ['phrases', { name: 'taken' }, 'name', 'The account has a guardrail taken'],
-])('a guardrail form for %s with %j is rejected at %s', async (provider, fields, field, text) => {
+])('a guardrail form for %s with %j is rejected with an error at %s', async (provider, fields, field, text) => {
   await make(grid.acme, { name: 'taken' })
   const ann = await signedInWithRole(grid, 'owner')
 

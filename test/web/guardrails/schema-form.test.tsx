@@ -75,7 +75,7 @@ function posted(values: URLSearchParams, wrong?: string): string {
   return html.replace(/^.*?name="csrf"[^>]*>|<\/form>$/g, '')
 }
 
-test('a refused form shows the same fields as the stored value', () => {
+test('a refused form shows posted values in the same way as stored ones', () => {
   const shown = String(<SchemaFields schema={schema} stored={value} />)
   const again = posted(new URLSearchParams(filled))
 
@@ -92,7 +92,7 @@ test('a refused form shows the same fields as the stored value', () => {
     ]
   ) {
     expect(shown).toMatch(part)
-    // A refused form keeps the input unchanged.
+    // A refused form shows these two fields as posted, which differs from the stored value.
     if (!/quoted|first/.test(part.source)) expect(again).toMatch(part)
   }
   expect(shown).not.toMatch(/value="email" checked/)

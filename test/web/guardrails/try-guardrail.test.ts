@@ -120,7 +120,7 @@ describe('a guardrail that is not saved yet', () => {
     ['text', { ...config, token: webhookSecret, text: '' }, 'The text must have 1 to'],
     ['config.url', { 'config.url': 'nowhere', token: webhookSecret, text: 'x' }, 'Check the marked field.'],
     ['token', { ...config, token: '', text: 'x' }, 'needs a token'],
-  ])('trying an unsaved guardrail reports an error at %s, once', async (field, fields, message) => {
+  ])('trying an unsaved guardrail reports an error at %s only once', async (field, fields, message) => {
     const { status, text, html } = await tryNew(fields)
 
     expect(status).toBe(400)

@@ -26,7 +26,7 @@ test.each(roles)('an %s arrives at Home, and is welcomed after joining', async (
   expect(welcome.text).toContain('Welcome to the account.')
 })
 
-test.each(roles)('without agents, an %s sees the first steps on Home and instead of conversations', async (role) => {
+test.each(roles)('without agents, an %s sees the first steps on Home and in place of conversations', async (role) => {
   const one = await signedInMember(grid, grid.evil, role)
   const home = await one.open(`/accounts/${grid.evil.id}`)
 

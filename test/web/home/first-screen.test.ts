@@ -45,7 +45,7 @@ describe.skipIf(!hasBrowser)('in Chromium', () => {
       )
 
       expect(rows.find(({ text }) => text.includes('is paused')).bottom).toBeLessThanOrEqual(end as number)
-      // On a phone, choices need a separate line.
+      // On a phone, a row may be higher if its choices need a separate line.
       const isHigh = ({ text, height }: typeof rows[number]) => height > 46 && (width > 400 || !text.includes('Monday'))
       expect(rows.filter(isHigh)).toEqual([])
     }
@@ -59,7 +59,7 @@ describe.skipIf(!hasBrowser)('in Chromium', () => {
     await page.setViewportSize({ width: 1280, height: 2000 })
     await page.goto(site.grid.url + site.path('attention'))
     await page.locator('.needs > li', { hasText: 'is paused' }).first().getByText('Snooze').click()
-    // A live update may change the layout at any time.
+    // Evaluated repeatedly, because a live update may change the layout at any time.
     const isFree = `[...document.querySelectorAll('.needs .menu[open] .item')].every(item => {
       const { left, right, top, height } = item.getBoundingClientRect()
       return [left + 5, right - 5].every(x => item.contains(document.elementFromPoint(x, top + height / 2)))

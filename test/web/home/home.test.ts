@@ -46,7 +46,7 @@ test('Home shows what waits for the visitor, what is broken, and what is new, wi
   expect(text).not.toContain('secret')
 })
 
-test('Home lists new conversations first, with their failures, and omits those already seen', async () => {
+test('Home lists conversations with new messages and their failures until they are opened', async () => {
   const { grid, tell, browser, path } = world
   const carol = await grid.acme.agent('carol')
   await tell(grid.alice, 'bob', 'lost')
@@ -67,7 +67,7 @@ test('Home lists new conversations first, with their failures, and omits those a
   expect((await later.open(home)).text).not.toContain('Since you were here')
 })
 
-test('Home says where to find more waiting and new items', async () => {
+test('Home says where to find the items that it omits', async () => {
   const { grid, browser } = world
   const notifyAll = async (agent: TestAgent, to: string, n: number) => {
     const sends = Array.from({ length: n }, (_, n) => n).map((n) =>
@@ -167,7 +167,7 @@ test('Home lists decisions that expire first at the top, and groups equal messag
   const first = html.match(/href="([^"]*\/held\/[^"]*)">(?:(?!<\/a>).)*Refund/s)![1]
   await owner.submit(first, {}, `${first}/approve`)
   expect((await owner.open(home)).text).toMatch(/5 decisions .*Refund 4411\? 2 like this/)
-  // The complete list opens the fold.
+  // The complete list also shows each of the grouped messages.
   expect((await owner.open(path('held'))).html.match(/\/held\/[^"]{36}">(?:(?!<\/a>).)*Refund 4411/gs)).toHaveLength(2)
 })
 

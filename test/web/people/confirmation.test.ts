@@ -123,7 +123,7 @@ describe('a form that waits for the confirmation', () => {
       const csrf = await csrfTokenOf(one, settings('sessions'))
       return await one.post(keys(), { csrf, name: 'deployment', token: 'a secret' })
     }],
-  ])('a form that waited is shown again instead of run if it is one %s', async (_, ask) => {
+  ])('a form %s is shown again after the confirmation instead of being run', async (_, ask) => {
     const asked = await ask(one)
     expect(asked.text).toContain('You get it back in the next step')
     const page = await one.send(asked as Awaited<ReturnType<Browser['open']>>, { password }, '/confirm')
@@ -142,7 +142,7 @@ describe('a form that waits for the confirmation', () => {
     expect(await names()).toEqual(before)
   })
 
-  test('a form that waited is discarded by Cancel, which leads back, and a download form is shown again', async () => {
+  test('Cancel leads back from a form that waits, and a download form that waited is shown again', async () => {
     const csrf = await csrfTokenOf(one, settings('sessions'))
     const from = `${home()}/held?page=2`
     const asked = await one.post(keys(), { csrf, name: 'x' }, { Referer: grid.deps.config.appUrl + from })
@@ -193,7 +193,7 @@ describe('confirming an identity', () => {
     const csrf = await csrfTokenOf(one, settings('profile'))
     const { write } = grid.store
     let isAdded = false
-    // Adds the factor between reading the session and creating the new one.
+    // Adds the second factor between reading the session and creating the new one.
     const spy = vi.spyOn(grid.store, 'write').mockImplementation(async (statements) => {
       if (!isAdded && statements.some(({ sql }) => /^UPDATE users\b/.test(sql))) {
         isAdded = true
@@ -259,7 +259,7 @@ describe('an account that requires a second factor', () => {
     expect((await added.open(home())).at).toBe(arrivalOf(grid.acme))
   })
 
-  test('an owner with a second factor can require one of owners and admins, and this is logged', async () => {
+  test('an owner with a second factor can require owners and admins to have one, and this is logged', async () => {
     const ann = await person(grid, { role: 'owner' })
     const one = await signedIn(grid, ann)
 
@@ -276,7 +276,7 @@ describe('an account that requires a second factor', () => {
   })
 })
 
-/** The database content that the changes affect. */
+/** Returns the database content that the changes affect. */
 async function stateOf({ acme }: TestGrid): Promise<string> {
   const { team, keys } = acme.store.read
   return JSON.stringify([await team.members(), await team.invitations(), await keys.adminKeys()])

@@ -104,7 +104,7 @@ test('a new email address takes effect when its link is opened, and the old addr
   expect((await browser(grid).signIn('rob@acme.example', password)).text).toContain('Acme')
 })
 
-test('a change to a taken email address gets the same response as to a free one, but no link', async () => {
+test('changing to a taken email address gets the same response as to a free one, but sends no link', async () => {
   const one = await signedIn(grid, bob)
   const ask = (email: string) => one.submit(profile, { email, current: password }, `${profile}/email`)
 

@@ -36,7 +36,7 @@ test.each([
   expect([await roleOf(owner), await roleOf(other)]).toEqual(['owner', 'admin'])
 })
 
-test("a transfer with the member and the account's name makes the member the owner", async () => {
+test('a transfer that names the member and the account makes the member the owner', async () => {
   const page = await handOver({ member: other.id, confirmation: ' Acme ' })
 
   expect(page.text).toContain('Ownership has been transferred')

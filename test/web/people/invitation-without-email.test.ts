@@ -1,4 +1,4 @@
-/** Invitations on a grid that sends no email. The inviter passes the link on, so it does not prove an address. */
+/** Invitations on a grid that sends no email. The inviter passes the link on, so the link does not prove an address. */
 import { beforeEach, expect, test } from 'vitest'
 import { createAccount } from '../../../src/grid/accounts/accounts.ts'
 import { type Browser, browser } from '../../support/browse.ts'
@@ -64,7 +64,7 @@ test('if the invited address has a user, the link is logged, and the page does n
   expect(grid.emails).toMatchObject([{ kind: 'invitation', to: victim }])
 })
 
-test('a new invitation link replaces the first at once, and the number of invitations is limited', async () => {
+test('a new invitation link replaces the first immediately, and the number of invitations is limited', async () => {
   const first = linkOn((await invite()).html)!
   const [{ id }] = await grid.acme.store.read.team.invitations()
   const second = linkOn((await eve.submit(team, {}, `${team}/invitations/${id}/again`)).html)!
@@ -95,7 +95,7 @@ test('a user who joined with an unsent link can neither claim agents nor create 
   expect(account.html).toContain('value="Mine"')
 })
 
-test('accepting an unsent link in a session does not verify the address either', async () => {
+test('a signed-in user who accepts an unsent link does not verify the address either', async () => {
   const link = linkOn((await invite()).html)!
   await person(grid, { email: victim, isVerified: false })
   const vic = await signedInByEmail(grid, victim)
@@ -106,7 +106,7 @@ test('accepting an unsent link in a session does not verify the address either',
   expect((await userOf()).emailVerifiedAt).toBeNull()
 })
 
-/** The ways in which the address's owner proves it, each with a link that only they can read. */
+/** The ways in which an address's owner proves the ownership, each with a link that only the owner can read. */
 const proofs: [string, (vic: Browser) => Promise<unknown>][] = [
   ['a sign-in link', async (vic) => {
     await vic.submit('/sign-in-link', { email: victim })

@@ -92,7 +92,7 @@ test.each(['withdrawn', 'sent again', 'invited again', 'used', 'a day old', 'mad
 )
 
 test.each(['invited again', 'sent again'])(
-  'beyond the email limit an invitation cannot be %s, and the first link stays valid',
+  'beyond the email limit, an invitation cannot be %s, and the first link stays valid',
   async (how) => {
     await invite('bob@people.example')
     const [{ id }] = await grid.acme.store.read.team.invitations()

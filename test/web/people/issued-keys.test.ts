@@ -1,4 +1,4 @@
-/** Agent keys that a person has issued, when the person leaves. See docs/security.md. */
+/** What happens to the agent keys that a person has issued when the person leaves. See docs/security.md. */
 import { beforeEach, expect, test } from 'vitest'
 import { type Browser } from '../../support/browse.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'
@@ -40,7 +40,7 @@ test('removing a person who issued agent keys offers to replace the keys', async
   expect((await olga.open(`${account}/agents/alice/connect`)).text).toContain('Issued by Olga')
 })
 
-test('issued agent keys are also offered when the person leaves or becomes a viewer, only to owners and admins', async () => {
+test('only owners and admins see keys to replace after their issuer leaves or becomes a viewer', async () => {
   await replaceKey(adas, 'alice')
   await olga.submit(`${account}/settings/team`, { role: 'viewer' }, `${account}/settings/team/members/${ada.id}/role`)
 

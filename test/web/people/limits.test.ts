@@ -73,7 +73,7 @@ test("sign-in links requested by others do not use up a user's reset links", asy
   expect(kindsTo(email).at(-1)).toBe('password_reset')
 })
 
-test('reset links requested by others do not use up those from a familiar address', async () => {
+test("reset links requested by others do not use up a user's reset links from a familiar address", async () => {
   for (let n = 0; n < 5; n++) {
     await browser(grid, `198.51.100.${n}`).submit('/reset', { email })
     grid.clock.now += 6 * minute

@@ -45,7 +45,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     return authenticatorId
   }
 
-  /** A signed-in owner with a passkey in this browser. */
+  /** Signs in as an owner and adds a passkey in this browser. */
   async function annWithPasskey() {
     const ann = await person(grid, { role: 'owner' })
     const authenticatorId = await authenticator()
@@ -72,7 +72,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     await Promise.all([page.waitForURL(/second-factor/), page.click('button:text-is("Sign in")')])
   }
 
-  test('a passkey can be registered, can sign in by itself, and is required after a password', async () => {
+  test('a passkey can be registered, is sufficient for signing in, and is required after a password', async () => {
     const { page } = visitor
     const { ann } = await annWithPasskey()
     expect(await page.textContent('#secret-text')).toMatch(/^([2-9a-z]{4}(-[2-9a-z]{4}){3}\n?){10}$/)
@@ -158,7 +158,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
       const passkey = await waitFor('the answer', () => page.evaluate<string | undefined>('window.answer'))
       return { passkey, csrf: (await page.getAttribute('form[data-passkey] input[name=csrf]', 'value'))! }
     }
-    /** A browser with the page's cookies. */
+    /** Returns a browser with the page's cookies. */
     const sameBrowser = async () => {
       const one = browser(grid)
       for (const { name, value } of await visitor.context.cookies(url)) one.cookies.set(name, value)

@@ -21,7 +21,7 @@ async function annWithApp() {
   return { ann, ...await addTotp(grid, ann) }
 }
 
-/** A browser in which the user has given the password, but not the second factor. */
+/** Returns a browser in which the user has given the password, but not the second factor. */
 async function halfWay({ email }: { email: string }, address?: string): Promise<Browser> {
   const one = browser(grid, address)
   await one.signIn(email, password)
@@ -68,7 +68,7 @@ describe('signing in with a second factor', () => {
     expect((await one.open('/second-factor')).at).toBe('/sign-in')
   })
 
-  test('signing in by an email link or a reset link requires a code, too', async () => {
+  test('signing in by an email link or a reset link also requires a code', async () => {
     const { ann } = await annWithApp()
     const one = browser(grid)
     await one.submit('/sign-in-link', { email: ann.email })
@@ -119,7 +119,7 @@ describe('authenticator codes', () => {
     expect(late.status).toBe(400)
   })
 
-  test('a code works in the period before and after its own, and no longer', async () => {
+  test('a code works in its own period and in the periods before and after it, and in no other', async () => {
     const { ann, secret } = await annWithApp()
     grid.clock.now += 5 * minute
     const one = await halfWay(ann)
@@ -131,7 +131,7 @@ describe('authenticator codes', () => {
     expect((await use(-30 * second)).at).toBe(arrivalOf(grid.acme))
   })
 
-  test('the code of the set-up does not work a second time', async () => {
+  test('the code entered in the set-up does not work a second time', async () => {
     const ann = await person(grid, { role: 'owner' })
     const { secret } = await addTotp(grid, ann, { keepsStep: true })
     const one = await halfWay(ann)

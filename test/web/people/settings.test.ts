@@ -18,7 +18,7 @@ beforeEach(async () => {
 const keyPattern = /grid_adm_[0-9A-Za-z]{49}/g
 const generate = (name: string) => olga.submit(`${settings}/account/keys`, { name })
 
-test('a new admin key is only in its response, and never in a log or on another page', async () => {
+test('a new admin key appears only in its response, and never in a log or on another page', async () => {
   const [key] = (await generate('secret')).html.match(keyPattern)!
   const secret = key.slice('grid_adm_'.length, -6)
 

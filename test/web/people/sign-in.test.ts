@@ -164,7 +164,7 @@ test('a session ends after 12 idle hours, and after 14 days at the latest', asyn
   const stays = async (client: typeof busy, at: number) => {
     grid.clock.now = at
     const { status } = await client.request(path)
-    // `last_seen_at` is written in the background.
+    // Wait for `last_seen_at`, which is written in the background.
     await rows(grid, 'SELECT 1')
     return status === 200
   }
