@@ -42,7 +42,7 @@ const anyText = 'There is no command "'
 const dynamicRequire =
   /const \{ load, currentTarget \} = require\("@neon-rs\/load"\);[^]*?\nfunction requireNative\(\) \{[^]*?\n\}\n/
 
-/** Names this platform's native parts. Packages search for them at run time, which a bundler cannot follow. */
+/** Names the target's native parts, because packages search for them at run time, which a bundler cannot follow. */
 function nativeParts(target: Target) {
   const native = (name: NativePackage) => JSON.stringify(packageFile(target.native[name]))
   return {
@@ -61,7 +61,7 @@ function nativeParts(target: Target) {
         // The exports are copied, because the bundler does not know a native module's exports.
         return { contents: `module.exports = { ...require(${native('@node-rs/argon2')}) }`, loader: 'js' }
       })
-      // Bun keeps this comment. With non-ASCII characters, Bun would store the text with two bytes per character.
+      // Escapes non-ASCII characters in a comment that Bun keeps, because they would double the stored text.
       build.onLoad({ filter: /node_modules[\\/]otpauth[\\/].*\.m?js$/ }, ({ path }) => {
         return { contents: readFileSync(path, 'utf8').replace(/^\/\/!.*$/gm, toAscii), loader: 'js' }
       })

@@ -23,7 +23,7 @@ const tests: Record<string, Record<string, [variable: string, fallback?: string]
     log: ['PROOF_LOG'],
   },
   faults: { rounds: ['FAULTS_ROUNDS', '50'], runtime: ['FAULTS_RUNTIME', 'node'], seed: ['FAULTS_SEED'] },
-  // The complete test runs on the runtime. Numbers begin at `first`, so that part of a longer run can be repeated.
+  // The test itself runs on `runtime`. Numbers begin at `first`, so that part of a longer run can be repeated.
   fuzz: {
     first: ['FUZZ_FIRST', '0'],
     requests: ['FUZZ_REQUESTS', '200000'],

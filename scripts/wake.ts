@@ -1,7 +1,7 @@
 /**
- * `npm run lab -- wake`: runs real coding clients in terminals, connected as by users, with a scripted model and a
- * local grid. Prints a table of events that wake each client, how soon, and which must not. See
- * docs/client-reference.md, "Trying it".
+ * `npm run lab -- wake`: runs real coding clients in terminals, connected as users would connect them, with a scripted
+ * model and a local grid. Prints a table of which events wake each client and how soon, and which events must not wake
+ * it. See docs/client-reference.md, "Trying it".
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -18,7 +18,7 @@ import {
 export const databases = ['file', 'libsql'] as const
 export type Database = (typeof databases)[number]
 
-/** One client makes more calls than an agent may. High limits still have their cost measured. */
+/** The bench's clients exceed the default limits. High limits are set, so that checking them is still measured. */
 const unreachableLimits = {
   CALLS_PER_SECOND: '100000',
   MESSAGES_PER_DAY: '1000000000',

@@ -19,7 +19,7 @@ export interface Count {
 
 const position = `(SELECT projections.seq FROM projections WHERE projections.name = 'conversations')`
 
-/** Deliveries with their agents' ids. SQLite would start to read the view `v_deliveries` at another table. */
+/** Deliveries with their agents' ids. In the view `v_deliveries`, SQLite would begin with the wrong table. */
 const delivered = `(SELECT deliveries.*, (
     SELECT agent_numbers.agent_id FROM agent_numbers WHERE agent_numbers.n = deliveries.inbox) AS agent_id
   FROM deliveries)`

@@ -72,7 +72,7 @@ async function run(
   return printed(json ? jsonLine(result) : command.print(result))
 }
 
-/** Verbs use field names such as `accessList`. The user typed the option, `--access-list`. */
+/** In an error, replaces field names of verbs (`accessList`) with the options that the user typed (`--access-list`). */
 function withOptionNames(error: unknown, { options }: StoreCommand): unknown {
   if (!(error instanceof GridError || error instanceof CommandError)) return error
   const message = Object.keys(options).reduce((text, name) => {

@@ -45,7 +45,7 @@ const ownerEmail = 'owner@grid.localhost'
 const startMs = minute
 const stopMs = 20 * second
 
-/** Runs `up`. Resolves to the exit code: at once if the grid already runs, otherwise when it ends. */
+/** Runs `up`. Resolves to the exit code: immediately if the grid already runs, otherwise when it ends. */
 export async function startAndConnect(json: boolean, args: CommandArguments): Promise<number> {
   const folder = realpathSync(resolve(args.folder ?? '.'))
   if (args.yes === undefined && !isAttended()) {
@@ -139,7 +139,7 @@ function environment(url: string): Record<string, string | undefined> {
   }
 }
 
-/** Uses a separate process group, because Ctrl-C would reach the server as a second signal and end it too early. */
+/** Uses a separate process group. Otherwise Ctrl-C would reach the server as a second signal and end it too early. */
 function startServer(url: string): ChildProcess {
   mkdirSync(localGridFolder(), { recursive: true, mode: 0o700 })
   const flags = 'Deno' in globalThis ? ['run', '--allow-all'] : process.execArgv

@@ -203,7 +203,7 @@ export const watch: ProcessCommand = {
   },
 }
 
-/** Yields the unread messages at each wake. Reopens a lost stream. Fails if a call fails that may not be repeated. */
+/** Yields the unread messages at each wake. Reopens a lost stream. Fails on an error that may not be retried. */
 async function* wakes(client: GridClient): AsyncGenerator<Peek> {
   for (let failures = 1;; failures++) {
     try {

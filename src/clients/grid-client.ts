@@ -264,14 +264,14 @@ export class GridClient {
     await this.#json('DELETE', '/api/v1/key')
   }
 
-  /** Opens the wake stream, without reopening it later. The first event reports whether messages are unread. */
+  /** Opens the wake stream once; a lost stream is not reopened. The first event reports whether messages are unread. */
   async *wakeStream({ attended, runner, signal }: WakeStreamOptions = {}): AsyncGenerator<WakeEvent> {
     const url = `${this.#base}/api/agents/wake-stream${queryOf({ attended, runner })}`
     const headers = { ...this.#headers, Accept: 'text/event-stream' }
     const timeoutMs = this.#timeoutMs ?? usualTimeoutMs
     const response = await openCall(url, { headers, signal, timeoutMs })
-    // Frames arrive every 15 s, so the connection is considered lost after three missing frames. Bun's own response
-    // timeout fires even while data arrives.
+    // Frames arrive every 15 s, so the connection is considered lost after three missing frames. A timer checks this,
+    // because Bun's own response timeout fires even while data arrives.
     const silence = setTimeout(() => response.destroy(new Error('The stream has gone silent.')), 1.5 * timeoutMs)
     try {
       for await (const event of wakeEvents(response)) {

@@ -82,7 +82,7 @@ function geminiExtension(): Record<string, string> {
   }
 }
 
-/** The client expands these variables. */
+/** The grid's entry in a client's configuration. The client expands the variables in it. */
 function serverOf(client: ClientName): Record<string, Json> {
   return { [serverName]: serverEntry(client, '${AGENT_GRID_URL}', 'Bearer ${AGENT_GRID_KEY}') }
 }

@@ -44,7 +44,7 @@ export function broken<Check extends string>(check: Check, found: string, action
   return { check, status: 'broken', found, action }
 }
 
-/** A finding of an impossible check. `action` says how to make the check possible. */
+/** The finding of a check that is impossible. `action` says how to make it possible. */
 export function skipped<Check extends string>(
   check: Check,
   found: string,

@@ -37,7 +37,7 @@ export interface FileChange {
   written?: WrittenFile
   /** The previous record, whose entries are removed. */
   removed?: WrittenFile
-  /** Entries that stay because others have changed them, as `path: key`. */
+  /** The keys of entries that could not be added or removed because of others' changes. */
   left: string[]
 }
 
@@ -115,7 +115,7 @@ export function stateOfFile(written: WrittenFile): EntryState {
   const current = readText(path)
   if (current === undefined) return 'gone'
   if (format === 'own') return hashOfText(current) === after ? 'there' : 'changed'
-  // Permissions are not compared, because the user may change them at any time.
+  // Optional entries, such as permissions, are not compared, because the user may change them at any time.
   const states = statesOf(format, path, current, entries.filter(({ isOptional }) => !isOptional))
   return states.find((state) => state === 'changed') ?? states.find((state) => state === 'gone') ?? 'there'
 }

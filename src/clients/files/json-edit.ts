@@ -47,7 +47,7 @@ export function readValue(path: string, text: string): Json | undefined {
   return text.trim() === '' ? undefined : getNodeValue(parseFile(path, text))
 }
 
-/** The hash of a file's value; undefined for invalid JSON, and for a file with comments, which would be lost. */
+/** The hash of a file's value; undefined for invalid JSON, and for a file with comments, which must not be removed. */
 export function hashOfFile(text: string): string | undefined {
   const errors: ParseError[] = []
   const value = parse(withoutMark(text), errors, { allowTrailingComma: true })
@@ -82,7 +82,7 @@ export function takeEmpty(path: string, text: string, names: readonly string[]):
   return node === root ? '' : without(text, node.parent!.parent!, node.parent!)
 }
 
-/** Inserts a value as a container's last one, following the file's layout. */
+/** Inserts a value at the end of a container, following the file's layout. */
 function insert(text: string, container: Node, name: string | undefined, value: Json): Insertion[] {
   const eol = text.includes('\r\n') ? '\r\n' : '\n'
   const unit = indentUnit(text, rootOf(container))
@@ -140,7 +140,7 @@ function withoutMark(text: string): string {
 }
 
 /**
- * The innermost existing container on the path. Fails if another kind of value or a duplicate member is in the path.
+ * The innermost existing container on the path. Fails if another kind of value or a duplicate member is on the path.
  */
 function placeOf(path: string, root: Node, { container: names, name }: Entry): { container: Node; depth: number } {
   let node = root

@@ -75,9 +75,7 @@ async function* takeTurns(waiter: Waiter): AsyncGenerator<MessageSummary[]> {
   }
 }
 
-/**
- * Listens while this process holds the lock. Returns whether the grid refuses the key; waiting does not change that.
- */
+/** Listens while this process holds the lock. Returns true if the grid refuses the key, so that waiting is useless. */
 async function* listenWhile(lock: Lock, waiter: Waiter): AsyncGenerator<MessageSummary[], boolean> {
   const { agent, grid, client, process } = waiter
   const turn = new AbortController()
@@ -121,7 +119,7 @@ async function* listen(waiter: Waiter, signals: WakeSignals): AsyncGenerator<Mes
   }
 }
 
-/** The unread messages to announce to the session. They are recorded as announced. */
+/** Returns the unread messages to announce to the session, and records them as announced. */
 async function look(waiter: Waiter, signals: WakeSignals): Promise<MessageSummary[]> {
   const { agent, grid, client, process } = waiter
   try {
