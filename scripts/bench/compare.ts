@@ -84,7 +84,7 @@ export async function compareSubjects(context: BenchContext, subjects: Subject[]
   context.table(comparisonOf(rates, context.clients, unit))
 }
 
-/** Makes a subject of a server with the grid's interface. */
+/** Makes a subject from a server with the grid's interface. */
 export function gridSubject(
   name: string,
   { server }: { server: ServerProcess },

@@ -28,7 +28,7 @@ function claude(version: string): WakeClient {
       ...{ ANTHROPIC_BASE_URL: place.model, ANTHROPIC_API_KEY: apiKey },
       ...{ CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', DISABLE_AUTOUPDATER: '1' },
     }),
-    // In the other mode, the client would decide on tool permissions itself.
+    // Without this option, the client would decide on tool permissions itself.
     words: ['--permission-mode', 'default'],
     async open(terminal) {
       await terminal.shows(/❯/)

@@ -43,7 +43,7 @@ export async function serveCommands(store: Store, commands: readonly StoreComman
 /**
  * Runs a command in the server that holds the file, with no time limit. Fails with the command's error, with
  * `server_busy` if the server is silent, and with `server_ended` if the server ends before the command does. Resolves
- * to undefined if no server is at that port, or a different one.
+ * to undefined if the port has no server, or one that does not hold the file.
  */
 export async function runOnServer(
   { url, token }: CommandServerAddress,

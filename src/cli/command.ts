@@ -12,7 +12,7 @@ export interface CommandOption {
   readonly description: string
   readonly required?: boolean
   readonly oneOf?: readonly string[]
-  /** The name of a variant of the option that takes a file with the value; `-` is standard input. */
+  /** The name of the option's variant, which takes a file with the value; `-` is standard input. */
   readonly file?: string
   /** The option is a flag: the command line contains no value for it. If the flag is given, its value is `yes`. */
   readonly flag?: true

@@ -40,7 +40,7 @@ export async function serverDeps(config: Config, stopping?: AbortSignal): Promis
 export interface Server {
   readonly store: Store
   readonly worker: Worker
-  /** All listeners that accept requests. The caller may add some. */
+  /** All listeners that accept requests. The caller may add listeners. */
   readonly listeners: Listener[]
   /** Stops measuring the event loop's delay. */
   stopWatch(): void

@@ -12,13 +12,13 @@ interface ChannelOptions {
   key: string
   input: Readable
   output: Writable
-  /** How to wake the session over `claude/channel`; undefined for a plain bridge. */
+  /** How to wake the session over `claude/channel`; undefined if the bridge does not wake it. */
   wake?: Omit<WaiterOptions, 'signal'>
   /** Stops the bridge. The end of standard input stops it too. */
   signal: AbortSignal
 }
 
-/** The capability that announces pushed events. @see https://code.claude.com/docs/en/channels-reference */
+/** The capability of a server that pushes events. @see https://code.claude.com/docs/en/channels-reference */
 const capability = 'claude/channel'
 const instructions = 'Events of this server announce unread messages. Call read_messages once for each event.'
 

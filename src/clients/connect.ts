@@ -36,8 +36,8 @@ export function setupOf(
 }
 
 /**
- * The changes that connect a client. `previous` is its current connection. Only computes the changes. Fails with
- * `FileRefusedError` if a file cannot be edited.
+ * Computes the changes that connect a client, without making them. `previous` is the client's current connection. Fails
+ * with `FileRefusedError` if a file cannot be edited.
  */
 export function planConnect(client: ClientName, setup: Setup, previous: Connection | undefined): Plan {
   const wanted = wantedFiles(client, setup)
@@ -56,7 +56,7 @@ export function planConnect(client: ClientName, setup: Setup, previous: Connecti
   }
 }
 
-/** The changes that remove a client's entries. Only computes the changes. Fails with `FileRefusedError`. */
+/** Computes the changes that remove a client's entries, without making them. Fails with `FileRefusedError`. */
 export function planDisconnect(connection: Connection): Plan {
   const all = connection.files.filter((file) => !isSharedWithOthers(file, connection)).toReversed().map(planRemoval)
   return { files: [], changes: all.filter(isChange), left: leftOf(all) }

@@ -30,7 +30,7 @@ export interface Connection {
   /** The project's absolute path, for scope `project`. */
   folder?: string
   wake: Wake
-  /** The tools that the user was asked about, and below, the tools that the client may call without asking. */
+  /** `askedTools`: the tools that the user was asked about; `allowedTools`: those that need no question any more. */
   askedTools?: readonly string[]
   allowedTools?: readonly string[]
   /**

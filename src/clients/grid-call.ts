@@ -60,7 +60,7 @@ export function retryAfterMs(error: unknown): number | undefined {
 }
 
 /**
- * Sends a request to a grid. Resolves to the JSON of its response, or undefined if that is empty. Fails with
+ * Sends a request to a grid. Resolves to the JSON of the response, or to undefined if the response is empty. Fails with
  * `GridCallError`.
  */
 // deno-lint-ignore no-explicit-any -- the shape is that of the grid's answer

@@ -20,7 +20,7 @@ export interface MessageSummary {
   conversation_id?: string
   reply_to_message_id?: string
   timestamp?: string
-  /** An earlier lease of the message was released or expired. */
+  /** Whether an earlier lease of the message was released or expired. */
   redelivered?: boolean
 }
 

@@ -169,7 +169,7 @@ function codeOf(answer: URLSearchParams, { issuer }: GridMetadata): string {
   return code
 }
 
-/** A server for the single redirect request from the browser. */
+/** Starts a server for the single redirect request from the browser. */
 async function listenForRedirect() {
   const server: Server = createServer()
   await new Promise<void>((resolve, reject) => {

@@ -49,7 +49,7 @@ const waitSeconds = 86_400
 
 const notifiedAtBorders =
   'It is notified of new messages when a session begins, at each prompt and after tools. Nothing wakes it while it is idle.'
-/** Time limit of a call, because a read waits up to 50 s. A client with a single limit waits this long at startup. */
+/** Time limit of a call. A read waits up to 50 s. A client with a single limit also waits this long at startup. */
 const limitSeconds = 60
 const hasOneLimit = `If the grid hangs, it waits ${limitSeconds} seconds at its start, because a read may wait for 50.`
 const woken = 'New messages wake an idle session and are announced to a busy one.'

@@ -1,6 +1,6 @@
 import { attentionExitCode } from '../command.ts'
 
-/** The findings of a doctor's check, shared by the doctors of the grid and of the clients. */
+/** A finding of a doctor's check. The doctors of the grid and of the clients use this type. */
 export interface Finding<Check extends string = CheckName> {
   check: Check
   /** `skipped`: the check is impossible or not applicable. */

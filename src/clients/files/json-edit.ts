@@ -25,7 +25,7 @@ const kinds = { comma: 5, lineComment: 12, blockComment: 13, lineBreak: 14, spac
 /** Adds a value to a file's text. Fails with `FileRefusedError` if the value cannot be added at its path. */
 export function putEntry(path: string, text: string, entry: Entry): Put {
   const { container: names, name } = entry
-  // The paths of the containers missing below a depth.
+  // Returns the paths of the missing containers below a depth.
   const madeFrom = (depth: number) => names.map((_, n) => names.slice(0, n + 1)).slice(depth)
   if (text.trim() === '') {
     const insertion = { at: text.startsWith('\ufeff') ? 1 : 0, text: `${JSON.stringify(nested(entry, 0), null, 2)}\n` }

@@ -20,9 +20,9 @@ export interface HookWords {
   event: HookEvent
   as?: string
   url?: string
-  /** The hook is configured in a project's files. */
+  /** Whether the hook is configured in a project's files. */
   isProject?: boolean
-  /** The hook belongs to a plugin of the client. */
+  /** Whether the hook belongs to a plugin of the client. */
   isPlugin?: boolean
 }
 
@@ -38,7 +38,7 @@ export interface HookInput {
   reason?: string
   /** The file that a tool is about to edit. */
   file?: string
-  /** A hook has already prevented the client from stopping. */
+  /** Whether a hook has already prevented the client from stopping. */
   isStopActive: boolean
 }
 

@@ -1,6 +1,6 @@
 /**
- * Codex in a terminal. A daemon runs the hooks, is shared by several terminals, and outlives them. The terminal's
- * process must therefore be searched for. See docs/client-reference.md, "What wakes a session".
+ * Notifies a Codex session in a terminal. A daemon runs the hooks of several terminals, and outlives them, so the
+ * terminal's process must be searched for. See docs/client-reference.md, "What wakes a session".
  */
 import { execFile, spawn } from 'node:child_process'
 import { closeSync, openSync, readlinkSync, readSync } from 'node:fs'
@@ -53,7 +53,7 @@ export function isOneShot({ transcript }: HookInput): boolean {
   return originatorOf(transcript) === 'codex_exec'
 }
 
-/** The Codex program that created a session, according to its first line, such as `codex-tui`. */
+/** The Codex program that created a session, such as `codex-tui`, according to the transcript's first line. */
 function originatorOf(transcript: string | undefined): string | undefined {
   if (transcript === undefined) return undefined
   try {

@@ -15,7 +15,7 @@ import { WakeSignals } from '../wake-signals.ts'
 
 /** How often the waiter checks for a killed client or a newer session. */
 const checkEveryMs = second
-/** Messages that arrive within this time are announced together. The first one is announced immediately. */
+/** Messages that arrive within this time after a check of the inbox are announced together. */
 const batchMs = 300
 /** How often to check a session that does not accept notices at the moment. */
 const readyMs = 50

@@ -9,7 +9,7 @@ export type InputFormat = 'json' | 'text'
 interface PromptOptions {
   /** With `@`. */
   agent: string
-  /** The previous session could not be resumed. */
+  /** Whether the previous session could not be resumed. */
   isForgotten?: boolean
 }
 

@@ -16,9 +16,9 @@ export interface Session extends ProcessMark {
   id: string
   /** When the session opened, in ms since 1970. */
   since: number
-  /** The session has a waiter, so new messages can wake it. */
+  /** Whether the session has a waiter, so that new messages can wake it. */
   wakes: boolean
-  /** The model is working, as far as the hooks report. */
+  /** Whether the model is working, as far as the hooks report. */
   busy: boolean
   /** When a hook last recorded the session, in ms since 1970. */
   at: number
@@ -104,7 +104,7 @@ interface Notified {
 /** The session to notify, and which announced messages to repeat. */
 interface NotifyOptions {
   session: string
-  /** The session is starting, so it is also notified of messages announced only to other sessions. */
+  /** Whether the session is starting. It is then also notified of messages announced only to other sessions. */
   isStart?: boolean
   /** Repeats the notice of messages that were announced once, at least this many ms ago. */
   againAfterMs?: number
