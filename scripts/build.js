@@ -44,7 +44,7 @@ const plugin = { program: 'src/clients/opencode-plugin.ts', file: 'opencode-plug
 const alias = { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' }
 
 /**
- * Omits ajv, which takes 2 MB of memory. The MCP SDK loads it for a class that is not used here. For esbuild and Bun.
+ * A plugin for esbuild and Bun that omits ajv. The MCP SDK loads ajv, which takes 2 MB of memory, for an unused class.
  */
 export const withoutValidator = {
   name: 'without validator',

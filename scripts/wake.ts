@@ -94,7 +94,7 @@ async function main(): Promise<void> {
     closeTerminals(true)
     await model.close()
     await grid.close()
-    // Processes that clients left behind could still write files.
+    // Ends processes that clients left behind, because they could still write files.
     endLeftovers(temporary)
     rmSync(temporary, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 })
   }

@@ -38,7 +38,7 @@ async function copyOnServer(ask: AskServer): Promise<{ copy: string; job: string
 
 const minKeyLength = 12
 
-/** The key of a new backup. Fails with `usage` if none is given. */
+/** The key of a new backup. Fails with `usage` if no key is given. */
 export function newFileKey({ key, plain }: { key?: string; plain?: string }): FileKey {
   if (plain) return 'plain'
   const passphrase = key?.trim() ?? ''

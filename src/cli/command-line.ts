@@ -95,7 +95,7 @@ function describeError(error: unknown): { code: string; message: string; exitCod
     return { code: error.code, message: error.message, exitCode: 1 }
   }
   if (error instanceof ConfigError) return { code: 'invalid_config', message: error.message, exitCode: 1 }
-  // The operator gets the system's or the database's message, because it helps to find the cause.
+  // The operator sees the message of the system or the database, because it helps to find the cause.
   return { code: 'internal', message: error instanceof Error ? error.message : String(error), exitCode: 1 }
 }
 

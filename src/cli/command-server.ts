@@ -134,7 +134,7 @@ async function answer(
   }
 }
 
-/** Sends a line immediately and every few seconds, then the response. The command continues even if nobody reads. */
+/** Sends a line immediately and every few seconds, then the response. The command continues without a reader. */
 function linesOf(response: Promise<CommandResponse>): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
   let timer: ReturnType<typeof setInterval> | undefined

@@ -128,7 +128,7 @@ async function choosePort(): Promise<number> {
 const databaseFile = () => join(localGridFolder(), 'grid.db')
 const logFile = () => join(localGridFolder(), 'server.log')
 
-/** The server's environment. The shell's own grid settings are omitted, because they apply to another grid. */
+/** The server's environment. Omits the grid settings of the shell, because they apply to a different grid. */
 function environment(url: string): Record<string, string | undefined> {
   const settings = new Set(describeSettings().map(({ name }) => name))
   const others = Object.entries(process.env).filter(([name]) => !settings.has(name))

@@ -73,7 +73,7 @@ export const send: ProcessCommand = {
 
 function readInput(): string {
   if (process.stdin.isTTY) throw usageError('Give the message as TEXT or on standard input.')
-  // Removes the final line feed, which the shell adds.
+  // Removes the final line feed, because the shell adds one.
   return readFileSync(0, 'utf8').replace(/\r?\n$/, '')
 }
 

@@ -49,7 +49,7 @@ interface ServerEntry {
   file(folder: string, project: string | undefined): string
   container(project: string | undefined): string[]
   /**
-   * Where keys are written. `user`: only to the user's files, as others read project files. `file`: a separate file.
+   * Where keys go. `user`: only into the user's files, because others read project files. `file`: into a separate file.
    */
   key: 'always' | 'user' | 'file'
   /** The file's format; JSON by default. */

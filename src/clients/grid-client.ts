@@ -196,7 +196,7 @@ export class GridClient {
     return this.#json('POST', leasePath(leaseId, 'release'), { message_ids: messageIds })
   }
 
-  /** Sends a message. Repeated calls with the same idempotency key send it once. */
+  /** Sends a message. Repeated calls with the same idempotency key send the message only once. */
   send(request: SendRequest, idempotencyKey: string): Promise<Sent> {
     const headers = { 'Idempotency-Key': idempotencyKey }
     return this.#json('POST', '/api/v1/messages', request, {

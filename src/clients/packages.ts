@@ -1,6 +1,6 @@
 /**
- * Packages for people who install a plugin instead of running `connect`. They contain the same entries, hooks and
- * skill. See docs/clients.md, "Plugins and extensions".
+ * Packages for people who install a plugin instead of running `connect`. They contain the entries, hooks and skill that
+ * `connect` writes. See docs/clients.md, "Plugins and extensions".
  */
 import { version } from '../lib/version.ts'
 import type { Json } from './files/written-file.ts'

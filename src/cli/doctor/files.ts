@@ -157,7 +157,7 @@ export function judgeFsync(ms: number): Finding {
   return ok('durability', `Each commit is on disk before it is acknowledged. ${found}`)
 }
 
-/** The median time to fsync one small file, in ms. The median, because other programs use the disk too. */
+/** The time to fsync one small file, in ms. It is a median, because other programs also use the disk. */
 function measureFsync(folder: string): number | undefined {
   const path = join(folder, `.doctor-${process.pid}`)
   let file: number | undefined

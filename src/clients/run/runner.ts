@@ -224,8 +224,8 @@ class Runner {
   }
 
   /**
-   * Sends an answer, and leases the next thread with it. If the grid refuses the answer, sends a note about the refusal
-   * instead. Resolves to whether the grid stored one of the two.
+   * Sends an answer, and leases the next thread with it. If the grid refuses the answer, sends a note about the
+   * refusal. Resolves to whether the grid stored the answer or the note.
    */
   async #sendOne(leaseId: string, lost: AbortSignal, answer: Answer, thread?: Thread): Promise<boolean> {
     const { to, replyTo, text, messageIds } = answer
