@@ -109,7 +109,7 @@ async function buildBinary(name: TargetName, outfile: string, commit: string | u
   mkdirSync(dirname(outfile), { recursive: true })
   try {
     const { success, logs } = await (globalThis as unknown as { Bun: Bun }).Bun.build({
-      // The first entry point is the program. The others are next to it in the binary, without their path below `root`.
+      // The first entry point is the program. The binary has the others next to it, without their path below `root`.
       entrypoints: [join(root, 'src/start.ts'), join(root, 'src/thread.ts')],
       root: join(root, 'src'),
       naming: { asset: '[name].[ext]' },

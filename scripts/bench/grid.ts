@@ -82,7 +82,7 @@ async function newDatabase(database: Database): Promise<{ url: string; adminUrl?
   return sqld
 }
 
-/** Fills the database in a child process, because a local file is locked until its process ends. */
+/** Fills the database in a child process, because a process locks a local file until the process ends. */
 async function populate(env: Record<string, string>, population: Population): Promise<BenchAgents> {
   const script = ['--import', 'tsx', 'scripts/bench/agents.ts', JSON.stringify(population)]
   const running = promisify(execFile)(process.execPath, script, {

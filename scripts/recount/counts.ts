@@ -303,7 +303,7 @@ export const counts: readonly Count[] = [
       WHERE NOT ${wasEdited('spent.account_id')} GROUP BY account_id, day, subject`,
   },
   {
-    // Terms of a message's recipients and their accounts, as of when the message was assigned.
+    // Recipients and accounts are those at the time when the message was assigned to a conversation.
     name: 'search terms of senders and recipients',
     countsHistory: true,
     setup: searchTerms,
