@@ -42,7 +42,7 @@ const anyText = 'There is no command "'
 const dynamicRequire =
   /const \{ load, currentTarget \} = require\("@neon-rs\/load"\);[^]*?\nfunction requireNative\(\) \{[^]*?\n\}\n/
 
-/** Names this platform's native parts. Packages search for them at run time, which a bundler cannot follow. */
+/** Names the target's native parts, because packages search for them at run time, which a bundler cannot follow. */
 function nativeParts(target: Target) {
   const native = (name: NativePackage) => JSON.stringify(packageFile(target.native[name]))
   return {
@@ -61,7 +61,7 @@ function nativeParts(target: Target) {
         // The exports are copied, because the bundler does not know a native module's exports.
         return { contents: `module.exports = { ...require(${native('@node-rs/argon2')}) }`, loader: 'js' }
       })
-      // Bun keeps this comment. With non-ASCII characters, Bun would store the text with two bytes per character.
+      // Escapes non-ASCII characters in a comment that Bun keeps, because they would double the stored text.
       build.onLoad({ filter: /node_modules[\\/]otpauth[\\/].*\.m?js$/ }, ({ path }) => {
         return { contents: readFileSync(path, 'utf8').replace(/^\/\/!.*$/gm, toAscii), loader: 'js' }
       })
@@ -109,7 +109,7 @@ async function buildBinary(name: TargetName, outfile: string, commit: string | u
   mkdirSync(dirname(outfile), { recursive: true })
   try {
     const { success, logs } = await (globalThis as unknown as { Bun: Bun }).Bun.build({
-      // The first entry point is the program. The others are next to it in the binary, without their path below `root`.
+      // The first entry point is the program. The binary has the others next to it, without their path below `root`.
       entrypoints: [join(root, 'src/start.ts'), join(root, 'src/thread.ts')],
       root: join(root, 'src'),
       naming: { asset: '[name].[ext]' },

@@ -44,7 +44,7 @@ const plugin = { program: 'src/clients/opencode-plugin.ts', file: 'opencode-plug
 const alias = { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' }
 
 /**
- * Omits ajv, which takes 2 MB of memory. The MCP SDK loads it for a class that is not used here. For esbuild and Bun.
+ * A plugin for esbuild and Bun that omits ajv. The MCP SDK loads ajv, which takes 2 MB of memory, for an unused class.
  */
 export const withoutValidator = {
   name: 'without validator',
@@ -73,7 +73,7 @@ export const withoutValidator = {
  * same sources. Resolves to the path of the file that Node runs, `scripts/launch.js`. Next to that file are the
  * program, its source map, its packages' licences, and later V8's code cache. Several processes may build concurrently.
  *
- * In the program, `import.meta.url` is the URL of the file that Node runs, so that it can start a worker with it.
+ * In the program, `import.meta.url` is the URL of the file that Node runs, next to which it finds the thread program.
  *
  * @param {string} program
  * @param {Flavour} [flavour]

@@ -35,7 +35,7 @@ async function functionsRun(): Promise<string[]> {
   )
 }
 
-/** The functions that every one of several calls runs. `prepare` runs before each call. */
+/** The functions that each of several calls runs. `prepare` builds a request to send before each call. */
 async function functionsOf(connection: Connection, request: () => Buffer, prepare?: () => Buffer): Promise<string[]> {
   let passed: string[] | undefined
   for (let n = 0; n < warmCalls + countedCalls; n++) {

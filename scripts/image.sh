@@ -1,6 +1,6 @@
 #!/bin/sh
 # Writes the image of the binaries of a release, for x64 and arm64, as an OCI archive: image.sh FOLDER VERSION. It needs
-# buildah. ARCHITECTURES picks some (amd64), BASE another base.
+# buildah. ARCHITECTURES selects some of the architectures (such as amd64), BASE a different base image.
 set -eu
 folder=$(cd "$1" && pwd)
 version=$2

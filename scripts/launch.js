@@ -20,12 +20,12 @@ import { isMainThread } from 'node:worker_threads'
 // @ts-ignore -- the build replaces it
 const program = PROGRAM
 
-/** A server has started after this many ms. A command ends earlier, and its compiled code would not help a server. */
+/** The cache is written after this many ms, so that it comes from a started server and not from a command. */
 const started = 5_000
 
 const file = fileURLToPath(new URL(program, import.meta.url))
 const place = createHash('sha256').update(file).digest('hex').slice(0, 8)
-/** V8 itself refuses caches of other V8 versions or flags. The name depends on the path, as stack traces contain it. */
+/** V8 itself refuses caches of other V8 versions or flags. The path is in the name, because stack traces contain it. */
 const cacheFile = `${file}.${process.version}-${process.arch}-${place}.cache`
 
 mapStackTraces()

@@ -81,7 +81,7 @@ function denoPermissions(databaseUrl, backupDir, words = []) {
 
 /** Commands whose operand is a backup or an archive. */
 const fileCommands = ['backup', 'restore', 'export-account', 'import-account']
-/** Options of those commands that take a value. */
+/** Options of `fileCommands` that take a value. */
 const valueOption = /^--(key|key-file|account|fingerprint|rename)$/
 
 /**

@@ -23,7 +23,7 @@ const dependencies = ['libsql', '@node-rs/argon2']
 const { values: { commit, repository, destination } } = parseArgs({
   options: {
     commit: { type: 'string' },
-    /** npm shows the repository from which a package was built, if it matches this one. */
+    /** npm shows from which repository a package was built, if that repository matches this option. */
     repository: { type: 'string' },
     destination: { type: 'string', default: join(root, 'release') },
   },

@@ -101,7 +101,7 @@ try {
   rmSync(temporary, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 })
 }
 
-/** Returns a client's place. `session` is the model's path for a client that reads it from its environment. */
+/** Returns a client's place. `session` is the model's path, for a client whose environment has the model's URL. */
 function placeOf({ name }: WakeClient, session: string = name): Place {
   const { path } = clients.find(({ client }) => client.name === name)!
   return { home, project, program: path, agent: { alias: '', key: '' }, grid: '', model: model.url(session), keys: 0 }

@@ -1,7 +1,7 @@
 /**
- * `npm run lab -- wake`: runs real coding clients in terminals, connected as by users, with a scripted model and a
- * local grid. Prints a table of events that wake each client, how soon, and which must not. See
- * docs/client-reference.md, "Trying it".
+ * `npm run lab -- wake`: runs real coding clients in terminals, connected as users would connect them, with a scripted
+ * model and a local grid. Prints a table of which events wake each client and how soon, and which events must not wake
+ * it. See docs/client-reference.md, "Trying it".
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -94,7 +94,7 @@ async function main(): Promise<void> {
     closeTerminals(true)
     await model.close()
     await grid.close()
-    // Processes that clients left behind could still write files.
+    // Ends processes that clients left behind, because they could still write files.
     endLeftovers(temporary)
     rmSync(temporary, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 })
   }

@@ -28,7 +28,7 @@ export function load(name) {
  * undefined.
  */
 export async function report(steps) {
-  // `console.log` is kept here and then replaced, because frameworks print their own output.
+  // Saves `console.log` before replacing it, because frameworks print their own output.
   const print = console.log
   console.log = () => {}
   const results = {}

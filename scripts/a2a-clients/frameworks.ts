@@ -10,7 +10,7 @@ export interface Framework {
   packages: string[]
   driver: string
   env?: Record<string, string>
-  /** `question`: the framework shows the agent's question. `answer`: it can also answer in the same task. */
+  /** `question`: the framework shows the agent's question. `answer`: the framework can also answer in the same task. */
   turn?: 'question' | 'answer'
 }
 

@@ -30,7 +30,7 @@ export interface Population {
 
 export type BenchAgents = Record<string, BenchAgent[]>
 
-/** Concurrent enough to share commits, and few enough to stay below the write queue's time limit on slow disks. */
+/** Enough concurrent calls to share commits, few enough to stay below the write queue's time limit on slow disks. */
 const maxConcurrent = 32
 
 async function populate({ agents: counts, channels, history }: Population): Promise<BenchAgents> {

@@ -115,7 +115,7 @@ export async function sendMessage(connection: Connection, request: Buffer, by = 
 }
 
 /**
- * Reads inboxes until they are empty. Resolves to the number of messages in each. Calls `connect` at most
+ * Reads inboxes until they are empty. Resolves to the number of messages in each inbox. Calls `connect` at most
  * `drainConnections` times.
  */
 export async function drainInboxes(port: number, agents: BenchAgent[], connect: () => Connection): Promise<number[]> {

@@ -48,7 +48,7 @@ export const compare: Scenario = {
   },
 }
 
-/** Starts the echo server of the same runtime, and the installed ones among these brokers. */
+/** Starts those of these brokers that are installed. Adds the echo server, which is already running. */
 export async function startOthers(context: BenchContext, brokers: Broker[]): Promise<Subject[]> {
   const { floor } = context
   const subjects = [
@@ -62,7 +62,7 @@ export async function startOthers(context: BenchContext, brokers: Broker[]): Pro
   return subjects
 }
 
-/** Measures the subjects in slices of the same rounds, compares them with the first subject, and stops them. */
+/** Measures the subjects in alternating slices, compares them with the first subject, and stops them. */
 export async function compareSubjects(context: BenchContext, subjects: Subject[], unit: string): Promise<void> {
   const rates: Rates = subjects.map(({ name, label }) => ({ name, label, perSecond: new Map(), cpuUs: new Map() }))
   for (const clients of context.clients) {
@@ -84,7 +84,7 @@ export async function compareSubjects(context: BenchContext, subjects: Subject[]
   context.table(comparisonOf(rates, context.clients, unit))
 }
 
-/** Makes a subject of a server with the grid's interface. */
+/** Makes a subject from a server with the grid's interface. */
 export function gridSubject(
   name: string,
   { server }: { server: ServerProcess },

@@ -17,7 +17,7 @@ const empty = Buffer.alloc(0)
 /** Connections idle for longer are not reused. Node closes them after 5 s, and a request sent then would be lost. */
 const maxIdleMs = 3_000
 
-/** Reconnects if the server has closed the connection or is about to close it. */
+/** A connection that is reopened if the server has closed it or is about to close it. */
 export class Connection {
   /** The number of connections opened so far. */
   opened = 0

@@ -18,7 +18,7 @@ import {
 export const databases = ['file', 'libsql'] as const
 export type Database = (typeof databases)[number]
 
-/** One client makes more calls than an agent may. High limits still have their cost measured. */
+/** The bench's clients exceed the default limits. High limits are set, so that checking them is still measured. */
 const unreachableLimits = {
   CALLS_PER_SECOND: '100000',
   MESSAGES_PER_DAY: '1000000000',
@@ -82,7 +82,7 @@ async function newDatabase(database: Database): Promise<{ url: string; adminUrl?
   return sqld
 }
 
-/** Fills the database in a child process, because a local file is locked until its process ends. */
+/** Fills the database in a child process, because a process locks a local file until the process ends. */
 async function populate(env: Record<string, string>, population: Population): Promise<BenchAgents> {
   const script = ['--import', 'tsx', 'scripts/bench/agents.ts', JSON.stringify(population)]
   const running = promisify(execFile)(process.execPath, script, {

@@ -15,7 +15,7 @@ export interface RowText {
   name: string
   /** The meaning of one request, and the work that it includes. */
   measures: string
-  /** The bottleneck of the row's figure. */
+  /** What limits the row's figure. */
   limit: string
 }
 

@@ -1,4 +1,4 @@
-/** Whether many stored messages or many agents slow the grid down. */
+/** Measures whether many stored messages or many agents slow the grid down. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
   drainConnections,
@@ -19,7 +19,7 @@ import type { BenchContext, Connect, Row, Scenario } from './scenario.ts'
 /** With this many agents, cached database pages of one inbox rarely serve the next one. */
 const maxReaders = 500
 
-/** The maximum cost of a send and a read with many stored messages, relative to the fewest. */
+/** The maximum cost of a send and a read with many stored messages, relative to the cost with the fewest. */
 const aim = 1.2
 
 const sendInTurn: Row<BenchGrid> = {

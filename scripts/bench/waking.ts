@@ -10,7 +10,7 @@ import type { Step, Workload } from './load.ts'
 import { warm } from './pairs.ts'
 import type { BenchContext, Connect, Scenario } from './scenario.ts'
 
-/** A waiter's request arrives in less time than this. */
+/** Longer than a waiter's request takes to arrive. */
 const settleMs = 5
 /** The interval at which a process polls for messages from other processes. */
 const pollMs = 200

@@ -1,6 +1,6 @@
 /** Generates texts like agents' messages, with the word frequencies of a natural language. */
 
-/** The size of one text in bytes. It has about 90 words. */
+/** The size of one text in bytes. A text has about 90 words. */
 export const textBytes = 512
 const vocabularySize = 8_000
 /** The number of different texts in one run. Later texts repeat them. */

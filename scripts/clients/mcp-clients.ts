@@ -1,6 +1,6 @@
 /**
- * How each client is installed, connected as by a newcomer, and controlled without a screen. Clients that need a model
- * for tool calls get a fake one.
+ * How each client is installed, connected as a newcomer would, and controlled without a screen. Clients that need a
+ * model for tool calls get a fake one.
  */
 import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -178,7 +178,7 @@ export const mcpClients: Record<string, McpClient> = {
 
   'mcp-remote': {
     packages: ['mcp-remote'],
-    // Another client would start `mcp-remote` with this command from its configuration.
+    // A user's MCP client would start `mcp-remote` with this command from its configuration.
     connect: ({ key, steps }) =>
       steps.take(
         `write "mcp-remote URL${key === undefined ? '' : ' --header …'}" into the configuration of a client`,

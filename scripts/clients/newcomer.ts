@@ -21,7 +21,7 @@ export interface NewcomersGrid {
   key: string
   /** Sends messages from @bob to @alice. */
   sendToAlice(messages: string[]): Promise<void>
-  /** Allows a program, as the owner, to act as an entry on the consent page. */
+  /** As the owner, allows a program to act as the agent or admin that `entry` names on the consent page. */
   allow(url: string, entry: string): Promise<string>
   close(): Promise<void>
 }

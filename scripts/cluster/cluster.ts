@@ -204,7 +204,7 @@ function startInstance(
   const [program, ...args] = isBinary ? [binaryFile] : [...runtimeCommand(runtime, env.DATABASE_URL), 'src/main.ts']
   const output = openSync(log, 'a')
   const child: ChildProcess = spawn(program, [...args, 'serve'], {
-    // The binary cannot find this repository's packages from its own folder.
+    // The binary runs in its own folder, where it cannot find this repository's packages.
     cwd: isBinary ? dirname(binaryFile) : root,
     // The environment of this process must not change an instance's settings.
     env: { PATH: process.env.PATH, HOME: process.env.HOME, TMPDIR: process.env.TMPDIR, ...env },

@@ -85,7 +85,7 @@ function forward(
 ): void {
   if (!instance) return sendError(response, 503, 'No instance of the grid is ready. Repeat the call.')
   let isSent = false
-  // Each request uses a new connection, because an instance could close a kept one just as it is used.
+  // Each request uses a new connection, because an instance could close an idle connection just as it is reused.
   const outgoing = request({
     host,
     port: instance.port,

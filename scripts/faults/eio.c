@@ -1,5 +1,5 @@
 /* Preloaded into a process: after EIO_AFTER calls of fsync (EIO_ON=fsync) or of write (EIO_ON=write) on the database
- * EIO_PATH or its log, each further one fails with EIO, as on a disk that dies. */
+ * EIO_PATH or its log, each further call fails with EIO, as on a failing disk. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

@@ -84,7 +84,7 @@ export class Program {
 
   /** Runs `serve`. Resolves once it has printed its greeting. */
   async serve(): Promise<Server> {
-    // The server gets a separate process group, because npx starts it as a child process.
+    // npx starts the server as a child process. A separate process group lets signals reach both.
     const child = this.#spawn([...this.#words, 'serve'], {}, true)
     const end = ended(child)
     const signal = (name: NodeJS.Signals) => {

@@ -56,7 +56,7 @@ interface Phase {
   maxMiB: number
   /** The server's processor time divided by elapsed time. A value of 1 is one core. */
   cpu: number
-  /** The same ratio for all processes of the machine. When all cores are busy, others disturb the measurement. */
+  /** The same ratio for all processes of the machine. If all cores are busy, the figures depend on other programs. */
   machineCpu: number
 }
 

@@ -21,8 +21,8 @@ export function outcomeOf({ status, body }: RawResponse): Outcome {
 export type Traffic = 'mixed' | 'posts'
 
 /**
- * A flood's requests, which repeat. A mixed flood has per agent four sends, three reads, two A2A sends and one post to
- * the channel.
+ * A flood's requests, which repeat. A mixed flood has four sends, three reads, two A2A sends and one post to the
+ * channel per agent.
  */
 export function floodRequests(port: number, { agents, channel }: FloodAccount, traffic: Traffic): Buffer[] {
   if (traffic === 'posts') return [sendMessageRequest(port, agents[0], `#${channel}`)]

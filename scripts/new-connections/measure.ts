@@ -11,7 +11,8 @@ const maxProbeMs = 15_000
 const pauseMs = 20
 
 /**
- * Like a supervisor's, another address than the clients', because addresses take turns. Only Linux has it by default.
+ * Differs from the clients' address, as a supervisor's does, because the server serves addresses in turn. Only Linux
+ * has this address by default.
  */
 const probeAddress = process.platform === 'linux' ? '127.0.0.2' : undefined
 

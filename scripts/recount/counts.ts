@@ -19,7 +19,7 @@ export interface Count {
 
 const position = `(SELECT projections.seq FROM projections WHERE projections.name = 'conversations')`
 
-/** Deliveries with their agents' ids. SQLite would start to read the view `v_deliveries` at another table. */
+/** Deliveries with their agents' ids. In the view `v_deliveries`, SQLite would begin with the wrong table. */
 const delivered = `(SELECT deliveries.*, (
     SELECT agent_numbers.agent_id FROM agent_numbers WHERE agent_numbers.n = deliveries.inbox) AS agent_id
   FROM deliveries)`
@@ -303,7 +303,7 @@ export const counts: readonly Count[] = [
       WHERE NOT ${wasEdited('spent.account_id')} GROUP BY account_id, day, subject`,
   },
   {
-    // Terms of a message's recipients and their accounts, as of when the message was assigned.
+    // Recipients and accounts are those at the time when the message was assigned to a conversation.
     name: 'search terms of senders and recipients',
     countsHistory: true,
     setup: searchTerms,

@@ -7,7 +7,7 @@ const maxNamed = 100
 
 /**
  * The differences as lines of text, at most a hundred per count. Without history, the counts of past events are
- * omitted. They differ after messages were blocked, removed or moved, or after the clock jumped.
+ * omitted. These counts differ after messages were blocked, removed or moved, or after the clock jumped.
  */
 export async function recount(database: Config, { withHistory = true } = {}): Promise<string[]> {
   const client = createClient(database)

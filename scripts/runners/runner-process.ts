@@ -1,4 +1,4 @@
-/** A runner in a separate process, started as by a person. */
+/** A runner in a separate process, started as a person would start it. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'

@@ -28,12 +28,12 @@ function claude(version: string): WakeClient {
       ...{ ANTHROPIC_BASE_URL: place.model, ANTHROPIC_API_KEY: apiKey },
       ...{ CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', DISABLE_AUTOUPDATER: '1' },
     }),
-    // In the other mode, the client would decide on tool permissions itself.
+    // Without this option, the client would decide on tool permissions itself.
     words: ['--permission-mode', 'default'],
     async open(terminal) {
       await terminal.shows(/❯/)
       if (!/trust this folder/.test(terminal.screen())) return
-      // The client drops key presses while it starts.
+      // Waits, because the client drops key presses while it starts.
       await sleep(1_000)
       // Older versions preselect yes.
       const isYes = /❯ (\d\. )?Yes, I trust this folder/
@@ -73,10 +73,10 @@ supports_websockets = false
   env: (place) => placeEnv(place),
   async open(terminal, trust, { home }) {
     const isApproved = readFileSync(join(home, '.codex/config.toml'), 'utf8').includes('[hooks.state')
-    // The client asks some time after its prompt has appeared.
+    // Waits, because the client asks some time after its prompt has appeared.
     if (!isApproved) await terminal.shows(/Hooks need review/)
     const choice = trust === 'all' ? /› 2\./ : /› 3\./
-    // The client drops key presses while it starts.
+    // Repeats key presses, because the client drops some while it starts.
     while (/Hooks need review/.test(terminal.screen())) {
       terminal.press(choice.test(terminal.screen()) ? 'Enter' : 'Down')
       await sleep(500)

@@ -40,7 +40,7 @@ function answer(asked: Asked, turns: number, transcript: string[]): Act {
 /** Delay after a turn, in which clients still run hooks, and opencode gives the session a title. */
 const settleMs = 700
 
-/** Sends this many messages to one session, each after the session has become idle. Resolves to the percentiles. */
+/** Sends this many messages to one session, each when the session is idle. Resolves to percentiles of the delay. */
 export async function measure(lab: Lab, messages: number): Promise<string> {
   const session = await openSession(lab)
   const times: number[] = []

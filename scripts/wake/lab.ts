@@ -30,7 +30,7 @@ export interface LabSession {
   asked(): Asked[]
   /** Sends a message to the session's agent. Resolves to the time at which it was sent. */
   send(message?: string): Promise<number>
-  /** Resolves when the model is notified of unread messages, to the time since `at` in ms. */
+  /** Resolves to the time since `at`, in ms, when the model is notified of unread messages. */
   isNotified(at: number): Promise<number>
   /** Resolves when the model has ended its turn. */
   isIdle(): Promise<void>

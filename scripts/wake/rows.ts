@@ -1,4 +1,4 @@
-/** The trials with each client, one per table row. A failed trial throws; its result is shown in the table. */
+/** The trials with each client, one per table row. A trial resolves to its result in the table, or fails. */
 import { spawn } from 'node:child_process'
 import process from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -43,7 +43,7 @@ export interface Place {
   grid: string
   /** The base URL of the model, without `/v1`. */
   model: string
-  /** The number of keys pressed before the client was connected and its sessions accepted prompts. */
+  /** The number of keys pressed until the client was connected and its sessions accepted prompts. */
   keys: number
 }
 

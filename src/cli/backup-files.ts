@@ -17,7 +17,7 @@ export async function withCopyOnServer<Result>(
   work: (copy: string) => Promise<Result>,
 ): Promise<Result> {
   const { copy, job } = await copyOnServer(ask)
-  // The server removes a copy that no command has requested lately.
+  // Requests the copy regularly, because the server removes a copy that no command has requested lately.
   const claims = setInterval(() => void ask(copyDatabaseCommand, { job }).catch(() => {}), claimMs)
   try {
     return await work(copy)
@@ -38,7 +38,7 @@ async function copyOnServer(ask: AskServer): Promise<{ copy: string; job: string
 
 const minKeyLength = 12
 
-/** The key of a new backup. Fails with `usage` if none is given. */
+/** The key of a new backup. Fails with `usage` if no key is given. */
 export function newFileKey({ key, plain }: { key?: string; plain?: string }): FileKey {
   if (plain) return 'plain'
   const passphrase = key?.trim() ?? ''
@@ -88,7 +88,7 @@ function isThere(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false }) !== undefined
 }
 
-/** The system's error code. Deno may lack the permission to read the user, and reports this without a code. */
+/** The system's error code. Undefined without an error, and on Deno without the permission to read the user id. */
 function refusalOf(access: () => void): string | undefined {
   try {
     access()

@@ -72,7 +72,7 @@ async function run(
   return printed(json ? jsonLine(result) : command.print(result))
 }
 
-/** Verbs use field names such as `accessList`. The user typed the option, `--access-list`. */
+/** In an error, replaces field names of verbs (`accessList`) with the options that the user typed (`--access-list`). */
 function withOptionNames(error: unknown, { options }: StoreCommand): unknown {
   if (!(error instanceof GridError || error instanceof CommandError)) return error
   const message = Object.keys(options).reduce((text, name) => {
@@ -95,7 +95,7 @@ function describeError(error: unknown): { code: string; message: string; exitCod
     return { code: error.code, message: error.message, exitCode: 1 }
   }
   if (error instanceof ConfigError) return { code: 'invalid_config', message: error.message, exitCode: 1 }
-  // The operator gets the system's or the database's message, because it helps to find the cause.
+  // The operator sees the message of the system or the database, because it helps to find the cause.
   return { code: 'internal', message: error instanceof Error ? error.message : String(error), exitCode: 1 }
 }
 

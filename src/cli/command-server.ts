@@ -28,7 +28,7 @@ const path = '/commands'
 const lineMs = 5 * second
 /** Interval at which the user is notified that the command is still running. */
 const progressMs = 10 * second
-/** Limits of a request body. A row of an import may contain a large part. Only the file's owner can send requests. */
+/** These request limits are high, because an import may contain large parts, and only the file's owner sends it. */
 const limits = { maxBytes: 16 * 2 ** 20, maxDepth: 8, maxTokens: 500 }
 
 /** Accepts commands from other processes until the listener stops. Publishes the port in the owner file. */
@@ -43,7 +43,7 @@ export async function serveCommands(store: Store, commands: readonly StoreComman
 /**
  * Runs a command in the server that holds the file, with no time limit. Fails with the command's error, with
  * `server_busy` if the server is silent, and with `server_ended` if the server ends before the command does. Resolves
- * to undefined if no server or another server is at that port.
+ * to undefined if the port has no server, or one that does not hold the file.
  */
 export async function runOnServer(
   { url, token }: CommandServerAddress,
@@ -103,7 +103,7 @@ async function handleRequest(
   token: string,
   request: Request,
 ): Promise<Response> {
-  // A web page can reach the port through a browser on this machine, but only under another host name (DNS rebinding).
+  // A web page can reach this port through a browser, but only under a host name other than 127.0.0.1 (DNS rebinding).
   if (!/^127\.0\.0\.1:\d+$/.test(request.headers.get('host') ?? '')) return new Response(null, { status: 421 })
   if (request.method !== 'POST' || new URL(request.url).pathname !== path) return new Response(null, { status: 404 })
   const bearer = request.headers.get('authorization')?.replace(/^Bearer /, '') ?? ''
@@ -134,7 +134,7 @@ async function answer(
   }
 }
 
-/** Sends a line immediately and every few seconds, then the response. The command continues even if nobody reads. */
+/** Sends a line immediately and every few seconds, then the response. The command continues without a reader. */
 function linesOf(response: Promise<CommandResponse>): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
   let timer: ReturnType<typeof setInterval> | undefined

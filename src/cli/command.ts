@@ -12,9 +12,9 @@ export interface CommandOption {
   readonly description: string
   readonly required?: boolean
   readonly oneOf?: readonly string[]
-  /** The option's variant that names a file with the value; `-` is standard input. */
+  /** The name of the option's variant, which takes a file with the value; `-` is standard input. */
   readonly file?: string
-  /** A flag without a value. Its value is `yes` if the flag is given. */
+  /** The option is a flag: the command line contains no value for it. If the flag is given, its value is `yes`. */
   readonly flag?: true
   /** May be given several times, also as the last operand. The values are joined with line breaks. */
   readonly several?: true

@@ -84,7 +84,7 @@ export async function connectClients(json: boolean, args: CommandArguments): Pro
     signIn,
     say,
   }))
-  // Refuses files that cannot be edited before anyone signs in.
+  // Fails before anyone signs in if a file cannot be edited.
   requests.forEach(draftOf)
   const results: ConnectResult[] = []
   for (const request of requests) results.push(await connectClient(request))
@@ -115,7 +115,7 @@ async function clientsOf(named: string | undefined, isSure: boolean): Promise<Cl
   return chosen as ClientName[]
 }
 
-/** Asks about tools that the clients' users have not been asked about, once for clients with the same tools. */
+/** Asks about tools that the user has not been asked about. Clients with the same new tools share one question. */
 async function askForTools(
   clients: readonly ClientName[],
   folder: string | undefined,

@@ -19,7 +19,7 @@ const keptMs = 5 * minute
 interface Job {
   copied: Promise<string>
   isFinished: boolean
-  /** Removes the copy after a period without requests. */
+  /** The timer that removes the copy after a period without requests. */
   removal?: NodeJS.Timeout
 }
 
@@ -51,7 +51,7 @@ export const copyDatabaseCommand = storeCommand({
   print: ({ path }) => path ?? '',
 })
 
-/** Reports a backup that was made from a server's copy to that server. */
+/** Records on the server that a backup was made from its copy. */
 export const noteBackupCommand = storeCommand({
   name: 'note-backup',
   summary: 'Note a backup.',

@@ -139,7 +139,7 @@ function hasNoHooks({ wake, editWarnings = false }: Connection): boolean {
   return wake === 'off' && !editWarnings
 }
 
-/** Whether the user was asked about all tools. Later versions may add tools. */
+/** Checks whether the user was asked about all tools, because later versions may add tools. */
 function checkTools(connection: Connection): ClientFinding {
   const { allowedTools = [] } = connection
   if (allowedTools.length === 0) {

@@ -45,7 +45,7 @@ const ownerEmail = 'owner@grid.localhost'
 const startMs = minute
 const stopMs = 20 * second
 
-/** Runs `up`. Resolves to the exit code: at once if the grid already runs, otherwise when it ends. */
+/** Runs `up`. Resolves to the exit code: immediately if the grid already runs, otherwise when it ends. */
 export async function startAndConnect(json: boolean, args: CommandArguments): Promise<number> {
   const folder = realpathSync(resolve(args.folder ?? '.'))
   if (args.yes === undefined && !isAttended()) {
@@ -128,7 +128,7 @@ async function choosePort(): Promise<number> {
 const databaseFile = () => join(localGridFolder(), 'grid.db')
 const logFile = () => join(localGridFolder(), 'server.log')
 
-/** The server's environment. The shell's own grid settings are omitted, because they apply to another grid. */
+/** The server's environment. Omits the grid settings of the shell, because they apply to a different grid. */
 function environment(url: string): Record<string, string | undefined> {
   const settings = new Set(describeSettings().map(({ name }) => name))
   const others = Object.entries(process.env).filter(([name]) => !settings.has(name))
@@ -139,7 +139,7 @@ function environment(url: string): Record<string, string | undefined> {
   }
 }
 
-/** Uses a separate process group, because Ctrl-C would reach the server as a second signal and end it too early. */
+/** Uses a separate process group. Otherwise Ctrl-C would reach the server as a second signal and end it too early. */
 function startServer(url: string): ChildProcess {
   mkdirSync(localGridFolder(), { recursive: true, mode: 0o700 })
   const flags = 'Deno' in globalThis ? ['run', '--allow-all'] : process.execArgv

@@ -73,7 +73,7 @@ export const send: ProcessCommand = {
 
 function readInput(): string {
   if (process.stdin.isTTY) throw usageError('Give the message as TEXT or on standard input.')
-  // Removes the final line feed, which the shell adds.
+  // Removes the final line feed, because the shell adds one.
   return readFileSync(0, 'utf8').replace(/\r?\n$/, '')
 }
 
@@ -203,7 +203,7 @@ export const watch: ProcessCommand = {
   },
 }
 
-/** Yields the unread messages at each wake. Reopens a lost stream. Fails if a call fails that may not be repeated. */
+/** Yields the unread messages at each wake. Reopens a lost stream. Fails on an error that may not be retried. */
 async function* wakes(client: GridClient): AsyncGenerator<Peek> {
   for (let failures = 1;; failures++) {
     try {

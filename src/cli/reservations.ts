@@ -111,7 +111,7 @@ async function whenFree(client: GridClient, request: ReserveRequest): ReturnType
   }
 }
 
-/** Runs `work` with a reservation that is renewed and finally released. Errors of the grid do not fail it. */
+/** Runs `work` with a reservation that is renewed and finally released. Grid errors do not affect the result. */
 export async function holding<T>(
   client: GridClient,
   request: ReserveRequest & { expires_in_seconds: number },

@@ -7,7 +7,7 @@ import { printError } from './output.ts'
 export function runCommand([file, ...words]: readonly string[], env = process.env): Promise<number> {
   const child = spawn(file, words, { stdio: 'inherit', env })
   for (const signal of ['SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGHUP'] as const) {
-    // A terminal sends these two signals to the command as well.
+    // A terminal also sends these two signals to the command itself, so they are not forwarded.
     const isSent = process.stdin.isTTY && (signal === 'SIGINT' || signal === 'SIGQUIT')
     process.on(signal, () => isSent || child.kill(signal))
   }

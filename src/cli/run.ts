@@ -133,7 +133,7 @@ function readOptions(args: CommandArguments, words: readonly string[]): Omit<Run
   }
 }
 
-/** The agent of the key. A key in the environment may belong to another agent than the user intended. */
+/** The agent of the key. Fails if `AGENT_GRID_KEY` belongs to a different agent than `--as` names. */
 async function aliasOf(grid: GridClient, { alias, connection }: GridAccess, args: CommandArguments): Promise<string> {
   if (connection) return connection.alias
   try {
@@ -172,7 +172,7 @@ function printService(
   return 0
 }
 
-/** The command line that starts an equal runner, without the program. */
+/** The arguments that start a runner with the same options. */
 export function wordsOfRun(
   { alias, url }: Pick<Connection, 'alias' | 'url'>,
   args: CommandArguments,

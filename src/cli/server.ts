@@ -13,7 +13,7 @@ import { CommandError } from './command.ts'
 import { processDeps } from './process.ts'
 import { readConfig } from './settings.ts'
 
-/** How long a start waits for the local file. Longer than another server needs to stop. */
+/** How long a start waits for the local file. This is longer than a stopping server needs to release the file. */
 const lockWaitSeconds = 20
 /** How long running requests may take while the process stops. See docs/delivery.md, "Stopping". */
 const requestGraceMs = 10 * second
@@ -40,7 +40,7 @@ export async function serverDeps(config: Config, stopping?: AbortSignal): Promis
 export interface Server {
   readonly store: Store
   readonly worker: Worker
-  /** All listeners that accept requests. The caller may add some. */
+  /** All listeners that accept requests. The caller may add listeners. */
   readonly listeners: Listener[]
   /** Stops measuring the event loop's delay. */
   stopWatch(): void

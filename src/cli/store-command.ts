@@ -22,8 +22,8 @@ import { readConfig } from './settings.ts'
 
 /**
  * Runs a command on the database: in this process, or in the server that holds the local file. Fails with the command's
- * error, with `no_database` if the command needs a missing grid, and with `database_in_use` if the process that holds
- * the file does not accept commands.
+ * error, with `no_database` if the database is missing, and with `database_in_use` if the process that holds the file
+ * does not accept commands.
  */
 export async function runStoreCommand(
   command: StoreCommand,

@@ -12,13 +12,13 @@ interface ChannelOptions {
   key: string
   input: Readable
   output: Writable
-  /** How to wake the session over `claude/channel`; undefined for a plain bridge. */
+  /** How to wake the session over `claude/channel`; undefined if the bridge does not wake it. */
   wake?: Omit<WaiterOptions, 'signal'>
   /** Stops the bridge. The end of standard input stops it too. */
   signal: AbortSignal
 }
 
-/** The capability that announces pushed events. @see https://code.claude.com/docs/en/channels-reference */
+/** The capability of a server that pushes events. @see https://code.claude.com/docs/en/channels-reference */
 const capability = 'claude/channel'
 const instructions = 'Events of this server announce unread messages. Call read_messages once for each event.'
 
@@ -43,7 +43,7 @@ export async function serveChannel({ agent, key, input, output, wake, signal }: 
     }
     const passed = bridge.pass(message).finally(() => passing.delete(passed))
     passing.add(passed)
-    // Later requests repeat the negotiated revision in a header.
+    // Waits for the response to `initialize`, because later requests repeat the negotiated revision in a header.
     if (message.method === 'initialize') await passed
   }
   ending.abort()
@@ -145,7 +145,7 @@ class Bridge {
     if (method === 'resources/subscribe') void this.#listen()
   }
 
-  /** A cancelled request gets no response. In the newest revision, a client cancels a request by disconnecting. */
+  /** Aborts a cancelled request, which gets no response. In the newest revision, disconnecting cancels a request. */
   #cancel(id: unknown): void {
     this.#calls.get(id as string)?.abort()
   }
@@ -155,7 +155,7 @@ class Bridge {
     let isAnswered = false
     for await (const message of messagesOf(response)) {
       const answers = request.id !== undefined && message.method === undefined
-      // A request that is refused before it is parsed has no id in the response.
+      // The response to a request that was refused before it was parsed has no id, so it gets the request's id here.
       const own = answers && (message.id === null || message.id === undefined)
         ? { ...message, id: request.id }
         : message

@@ -7,7 +7,7 @@ export interface ClientProgram {
   commands: readonly string[]
   /** The user's configuration folder for the client. */
   folder(): string
-  /** The same folder in a project. */
+  /** The client's configuration folder in a project, relative to the project. */
   projectFolder: string
   server: ServerEntry
   hooks?: HookEntries
@@ -49,7 +49,7 @@ interface ServerEntry {
   file(folder: string, project: string | undefined): string
   container(project: string | undefined): string[]
   /**
-   * Where keys are written. `user`: only to the user's files, as others read project files. `file`: a separate file.
+   * Where keys go. `user`: only into the user's files, because others read project files. `file`: into a separate file.
    */
   key: 'always' | 'user' | 'file'
   /** The file's format; JSON by default. */
@@ -61,10 +61,10 @@ interface ServerEntry {
   options?: readonly Entry[]
 }
 
-/** Permissions are either entries in a shared file, or a separate file. */
+/** Where tools are allowed: with entries in a shared file (`entry`), or in a separate file (`text`). */
 interface Permissions {
   file(folder: string, project: string | undefined): string
-  /** The project's file is private to the user. Other project files are shared, so they must not grant permissions. */
+  /** The file in a project is private to the user. A shared project file must not grant permissions. */
   isOwnInProject?: true
   entry?(tool: string): Entry
   text?(tools: readonly string[]): string
@@ -74,9 +74,9 @@ interface Permissions {
 export interface HookCommand {
   words: readonly string[]
   line: string
-  /** The same command for the end of a shell line, where the program replaces the shell. */
+  /** The same command for the end of a shell line. The program replaces the shell there. */
   exec: string
-  /** Whether the hook is in a package, whose variables the client expands. */
+  /** Whether the hook is in a package. The client expands the variables of a package. */
   isPlugin?: true
 }
 

@@ -20,11 +20,11 @@ import { type ClientName, programs } from './programs.ts'
 import { configFolder } from './state/paths.ts'
 
 export interface Plan {
-  /** The records of written files, which replace the previous records. */
+  /** The new records of the client's files, which replace the previous records. */
   files: WrittenFile[]
-  /** The changes to make, without those that would not alter their file. */
+  /** The changes to make. Omits those that would not alter their file. */
   changes: FileChange[]
-  /** Entries that stay because others have changed them, as `path: key`. */
+  /** Entries that could not be added or removed because of others' changes, as `path: key`. */
   left: string[]
 }
 
@@ -36,8 +36,8 @@ export function setupOf(
 }
 
 /**
- * The changes that connect a client. `previous` is its current connection. Only computes the changes. Fails with
- * `FileRefusedError` if a file cannot be edited.
+ * Computes the changes that connect a client, without making them. `previous` is the client's current connection. Fails
+ * with `FileRefusedError` if a file cannot be edited.
  */
 export function planConnect(client: ClientName, setup: Setup, previous: Connection | undefined): Plan {
   const wanted = wantedFiles(client, setup)
@@ -56,7 +56,7 @@ export function planConnect(client: ClientName, setup: Setup, previous: Connecti
   }
 }
 
-/** The changes that remove a client's entries. Only computes the changes. Fails with `FileRefusedError`. */
+/** Computes the changes that remove a client's entries, without making them. Fails with `FileRefusedError`. */
 export function planDisconnect(connection: Connection): Plan {
   const all = connection.files.filter((file) => !isSharedWithOthers(file, connection)).toReversed().map(planRemoval)
   return { files: [], changes: all.filter(isChange), left: leftOf(all) }
@@ -76,7 +76,7 @@ function isSharedWithOthers({ path, format }: WrittenFile, connection: Connectio
     readConnections().some((other) => !isSamePlace(other, connection) && other.files.some((file) => file.path === path))
 }
 
-/** A file's record with everything shared with other connections, which is removed with the last of them. */
+/** Adds to a file's record what other connections created for the file, so that the last of them can remove it. */
 function withShared(file: WrittenFile): WrittenFile {
   const files = readConnections().flatMap(({ files }) => files)
   const made = new Set(files.flatMap(({ folders }) => folders))
@@ -102,7 +102,7 @@ export interface Setup extends Connected {
   /** The path of a single file that starts the client program. */
   launcher: string
   openCodePlugin: string
-  /** Where a key can be stored in a separate file, for clients that read one. */
+  /** The path of a separate file for the key, for clients that read one. */
   keyFile: string
 }
 
@@ -220,7 +220,7 @@ export function serverEntry(name: ClientName, url: string, authorization: string
   return programs[name].server.value(`${url}/mcp/v1/grid`, headers)
 }
 
-/** The text never changes, because some clients ask their user again when it does. */
+/** Builds a hook's command. Its text never changes, because some clients ask their user again when it does. */
 function hookCommand(name: ClientName, { command, launcher, alias, url, folder }: Setup, hook: string): HookCommand {
   if (folder === undefined) {
     const words = [...command, 'hook', name, hook, '--as', alias, '--url', url]
@@ -235,7 +235,7 @@ function hookCommand(name: ClientName, { command, launcher, alias, url, folder }
   }
   const { variable, path } = portable(launcher, (variable) => `$${variable}`)
   const program = `"${path}"`
-  // If the variable were empty, the path would be a different one, perhaps in another user's folder.
+  // Does nothing if the variable is empty, because the path would then name a different file, perhaps another user's.
   const isSet = variable === undefined ? '' : `test -n "$${variable}" && `
   const exec = `${isSet}test -x ${program} && exec ${program} ${rest.join(' ')}`
   return { words: ['sh', '-c', exec], line: `${exec}; exit 0`, exec }

@@ -18,7 +18,7 @@ import { configFolder } from './state/paths.ts'
 export type Wake = 'auto' | 'start' | 'off'
 export type Scope = 'user' | 'project'
 
-/** A connected client. Each client has at most one per scope, or per folder for scope `project`. */
+/** A client's connection. Each client has at most one connection per scope, or per folder for scope `project`. */
 export interface Connection {
   /** The grid's URL, without a trailing `/`. */
   url: string
@@ -30,7 +30,7 @@ export interface Connection {
   /** The project's absolute path, for scope `project`. */
   folder?: string
   wake: Wake
-  /** The tools that the user was asked about, and below, the tools that the client may call without asking. */
+  /** `askedTools`: the tools that the user was asked about; `allowedTools`: those that need no question any more. */
   askedTools?: readonly string[]
   allowedTools?: readonly string[]
   /**
@@ -81,7 +81,7 @@ export function readConnections(): Connection[] {
   return readFile().connections
 }
 
-/** Stores a connection. It replaces the one for the same client and scope. */
+/** Stores a connection. Replaces the connection of the same client, scope and folder, if there is one. */
 export async function saveConnection(connection: Connection): Promise<void> {
   await change((file) => {
     file.connections = [...file.connections.filter((other) => !isSamePlace(other, connection)), connection]

@@ -60,7 +60,7 @@ export function retryAfterMs(error: unknown): number | undefined {
 }
 
 /**
- * Sends a request to a grid. Resolves to the JSON of its response, or undefined if that is empty. Fails with
+ * Sends a request to a grid. Resolves to the JSON of the response, or to undefined if the response is empty. Fails with
  * `GridCallError`.
  */
 // deno-lint-ignore no-explicit-any -- the shape is that of the grid's answer
@@ -89,14 +89,14 @@ export async function openCall(url: string, request: GridRequest): Promise<Incom
 }
 
 async function respond(url: string, { body, timeoutMs, ...request }: GridRequest): Promise<IncomingMessage> {
-  // A hook needs only one of the two modules. A static import would make Node print a warning into the client's input.
+  // A hook needs only one of the modules. A dynamic import would make Node print a warning into the client's input.
   const http = process.getBuiltinModule(url.startsWith('https:') ? 'node:https' : 'node:http')
   return await new Promise((resolve, reject) => {
     const outgoing = http.request(url, request, resolve)
     outgoing.on('error', reject)
     outgoing.end(body)
     if (timeoutMs === undefined) return
-    // Bun does not enforce a request's timeout.
+    // A timer is used, because Bun does not enforce a request's timeout.
     const timer = setTimeout(() => {
       reject(new Error('The grid did not answer in time.'))
       outgoing.destroy()

@@ -20,7 +20,7 @@ export interface MessageSummary {
   conversation_id?: string
   reply_to_message_id?: string
   timestamp?: string
-  /** An earlier lease of the message was released or expired. */
+  /** Whether an earlier lease of the message was released or expired. */
   redelivered?: boolean
 }
 
@@ -196,7 +196,7 @@ export class GridClient {
     return this.#json('POST', leasePath(leaseId, 'release'), { message_ids: messageIds })
   }
 
-  /** Sends a message. Repeated calls with the same idempotency key send it once. */
+  /** Sends a message. Repeated calls with the same idempotency key send the message only once. */
   send(request: SendRequest, idempotencyKey: string): Promise<Sent> {
     const headers = { 'Idempotency-Key': idempotencyKey }
     return this.#json('POST', '/api/v1/messages', request, {
@@ -264,14 +264,14 @@ export class GridClient {
     await this.#json('DELETE', '/api/v1/key')
   }
 
-  /** Opens the wake stream, without reopening it later. The first event reports whether messages are unread. */
+  /** Opens the wake stream once; a lost stream is not reopened. The first event reports whether messages are unread. */
   async *wakeStream({ attended, runner, signal }: WakeStreamOptions = {}): AsyncGenerator<WakeEvent> {
     const url = `${this.#base}/api/agents/wake-stream${queryOf({ attended, runner })}`
     const headers = { ...this.#headers, Accept: 'text/event-stream' }
     const timeoutMs = this.#timeoutMs ?? usualTimeoutMs
     const response = await openCall(url, { headers, signal, timeoutMs })
-    // Frames arrive every 15 s, so the connection is considered lost after three missing frames. Bun's own response
-    // timeout fires even while data arrives.
+    // Frames arrive every 15 s, so the connection is considered lost after three missing frames. A timer checks this,
+    // because Bun's own response timeout fires even while data arrives.
     const silence = setTimeout(() => response.destroy(new Error('The stream has gone silent.')), 1.5 * timeoutMs)
     try {
       for await (const event of wakeEvents(response)) {

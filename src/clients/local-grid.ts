@@ -41,7 +41,7 @@ export function isServed({ server }: LocalGrid): boolean {
 }
 
 /**
- * An agent's key. The agent is created if it does not exist. Fails with `GridCallError`: `alias_taken` if the alias
+ * Creates a key of an agent, and the agent if it does not exist. Fails with `GridCallError`: `alias_taken` if the alias
  * belongs to another account.
  */
 export async function agentKey(

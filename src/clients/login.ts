@@ -37,7 +37,7 @@ interface Login {
   alias: string
 }
 
-/** A completed sign-in as an agent. Fetches keys of the agent by key name, such as `claude on laptop`. */
+/** Fetches a key of the agent that the person signed in as. The key gets this name, such as `claude on laptop`. */
 export type FetchKey = (keyName: string) => Promise<Login>
 
 interface GridMetadata {
@@ -54,7 +54,7 @@ export async function findGrid(url: string): Promise<string> {
   return bareUrl(resource.slice(0, -mcpPath.length))
 }
 
-/** Signs in once and can then fetch any number of keys. Fails with `LoginError` or `GridCallError`. */
+/** Signs in once. The result can then fetch any number of keys. Fails with `LoginError` or `GridCallError`. */
 export async function login({ url, alias, open, signal }: LoginRequest): Promise<FetchKey> {
   const grid = await metadataOf(url)
   const redirect = await listenForRedirect()
@@ -146,7 +146,7 @@ async function clientOf({ issuer, registration_endpoint: endpoint, token_endpoin
   return id
 }
 
-/** Whether the grid still knows the client. The grid refuses this code anyway, but reports an unknown client first. */
+/** Whether the grid still knows the client. The code is invalid, but the grid reports an unknown client first. */
 async function isKnown(endpoint: string, clientId: string): Promise<boolean> {
   const form = {
     grant_type: 'authorization_code',
@@ -169,7 +169,7 @@ function codeOf(answer: URLSearchParams, { issuer }: GridMetadata): string {
   return code
 }
 
-/** A server for the single redirect request from the browser. */
+/** Starts a server for the single redirect request from the browser. */
 async function listenForRedirect() {
   const server: Server = createServer()
   await new Promise<void>((resolve, reject) => {

@@ -78,7 +78,7 @@ export function AgentGrid({ directory, client: openCode }: PluginInput): Promise
   return Promise.resolve({
     async event({ event }) {
       sessions.note(event)
-      // The terminal displays nothing before this event.
+      // Waits for this event, because the terminal displays nothing before it.
       if (hasHint || event.type !== 'catalog.updated') return
       hasHint = true
       const message = `You are ${alias} on the agent-grid. Messages wake a session once it has had a prompt.`

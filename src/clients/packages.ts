@@ -1,6 +1,6 @@
 /**
- * Packages for people who install a plugin instead of running `connect`. They contain the same entries, hooks and
- * skill. See docs/clients.md, "Plugins and extensions".
+ * Packages for people who install a plugin instead of running `connect`. They contain the entries, hooks and skill that
+ * `connect` writes. See docs/clients.md, "Plugins and extensions".
  */
 import { version } from '../lib/version.ts'
 import type { Json } from './files/written-file.ts'
@@ -82,7 +82,7 @@ function geminiExtension(): Record<string, string> {
   }
 }
 
-/** The client expands these variables. */
+/** The grid's entry in a client's configuration. The client expands the variables in it. */
 function serverOf(client: ClientName): Record<string, Json> {
   return { [serverName]: serverEntry(client, '${AGENT_GRID_URL}', 'Bearer ${AGENT_GRID_KEY}') }
 }

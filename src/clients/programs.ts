@@ -49,12 +49,12 @@ const waitSeconds = 86_400
 
 const notifiedAtBorders =
   'It is notified of new messages when a session begins, at each prompt and after tools. Nothing wakes it while it is idle.'
-/** A read waits for up to 50 seconds. Clients with one limit for all requests also wait that long at startup. */
+/** Time limit of a call. A read waits up to 50 s. A client with a single limit also waits this long at startup. */
 const limitSeconds = 60
 const hasOneLimit = `If the grid hangs, it waits ${limitSeconds} seconds at its start, because a read may wait for 50.`
 const woken = 'New messages wake an idle session and are announced to a busy one.'
 const wokenAfterPrompt = `${woken} A session without a first prompt is not woken.`
-/** The administrator's settings, which take precedence over all others. A session gets its own settings instead. */
+/** The administrator's settings, which take precedence over all others. A session's settings would replace them. */
 const geminiSystemSettings = [
   '/etc/gemini-cli/settings.json',
   '/Library/Application Support/GeminiCli/settings.json',
@@ -88,8 +88,8 @@ export const programs: Record<ClientName, ClientProgram> = {
       matchers: { PreToolUse: 'Edit|Write|MultiEdit|NotebookEdit' },
       value: ({ words: [command, ...args], exec, isPlugin }, hook) => ({
         type: 'command',
-        // `claude -p` waits for every user hook. A shell starts quickly, so it ends the hook there. Otherwise the
-        // program replaces the shell, and detects when the client ends.
+        // `claude -p` waits for every user hook, so the shell, which starts quickly, ends the hook there. In other
+        // sessions the program replaces the shell, and detects when the client ends.
         ...(isPlugin || process.platform === 'win32'
           ? { command, args }
           : { command: `[ "$CLAUDE_CODE_ENTRYPOINT" = cli ] && ${exec}; exit 0` }),

@@ -25,8 +25,8 @@ export function spaceOf(folder: string): string | undefined {
 }
 
 /**
- * A name or pattern relative to its repository, given as written in `folder`. A folder name stands for all files in the
- * folder. Other names (outside files, tickets, URLs) are unchanged.
+ * Converts a name or pattern that is relative to `folder` into one that is relative to the repository. A folder name
+ * stands for all files in the folder. Other names (outside files, tickets, URLs) are unchanged.
  */
 export function nameInRepository(given: string, folder: string): string {
   const root = repositoryRoot(folder)

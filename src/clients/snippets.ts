@@ -83,7 +83,7 @@ export function mcpSnippets({ baseUrl, key, name }: { baseUrl: string; key: stri
   ]
 }
 
-/** An agent's A2A endpoint, which others call. */
+/** The URL of an agent's A2A endpoint, which A2A clients call. */
 export function agentUrl(baseUrl: string, alias: string): string {
   return `${baseUrl}/a2a/v1/agents/${alias}`
 }

@@ -69,7 +69,7 @@ export class WakeSignals {
     this.#timer = setTimeout(() => this.raise(), ms)
   }
 
-  /** Resolves to true at a signal, and to false at the end. */
+  /** Resolves to true at a signal, and to false when no more signals will follow. */
   async next(): Promise<boolean> {
     while (!this.#isRaised && !this.#isOver) await new Promise<void>((resolve) => this.#notify = resolve)
     this.#isRaised = false

@@ -17,7 +17,7 @@ interface InsideFacts {
   build: string
   database: DatabaseHealth
   settings: Pick<Config, 'host' | 'port' | 'durability' | 'minFreeMegabytes'>
-  /** Findings about the server's settings. The settings themselves may contain secrets. */
+  /** Findings about the server's settings instead of the settings, which may contain secrets. */
   findings: Finding[]
 }
 
@@ -40,7 +40,7 @@ export const lookInside = storeCommand({
   print: JSON.stringify,
 })
 
-/** Checks that only the process with these settings can make. `inUse`: the ids of the server's keys. */
+/** Makes the checks that only the process with these settings can make. `inUse`: the ids of the server's keys. */
 export async function judgeSettings(
   config: Config,
   env: Record<string, string | undefined>,
@@ -136,7 +136,7 @@ export function checkConversations({ leftOut }: Pick<DatabaseHealth, 'leftOut'>)
   )
 }
 
-/** Whether the key ring (from the settings or next to the local file) has the keys of all stored tokens. */
+/** Checks whether the key ring (from the settings or next to the local file) has the keys of all stored tokens. */
 export async function checkKeyRing(
   { gridKeys, databaseUrl }: Config,
   { keys, keyChecks }: Pick<DatabaseHealth, 'keys' | 'keyChecks'>,
@@ -169,7 +169,7 @@ export async function checkKeyRing(
   return ok('key_ring', 'The key ring has the keys of all stored tokens.')
 }
 
-/** The file checks report a file that this user cannot read. */
+/** Undefined if this user cannot read the file, which the file checks report. */
 function readRing(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8').trim()

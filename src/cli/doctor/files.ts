@@ -5,7 +5,7 @@ import type { Config } from '../../config.ts'
 import type { DatabaseHealth } from '../../store/health.ts'
 import { broken, type Finding, ok, skipped, warning } from './finding.ts'
 
-/** Whether an existing database file, and the files next to it, are accessible only to this user. */
+/** Checks that an existing database file, and the files next to it, are accessible only to this user. */
 export function checkFiles(path: string): Finding[] {
   const folder = dirname(path)
   const files = readdirSync(folder).filter((name) => name.startsWith(basename(path))).map((name) => join(folder, name))
@@ -44,7 +44,7 @@ const networks = new Set([0x6969, 0x517b, 0xff534d42, 0xfe534d42, 0x01021997, 0x
 const memories = new Set([0x01021994, 0x858458f6])
 const containerLayer = 0x794c7630
 
-/** Whether a database file's disk is suitable and has enough free space. */
+/** Checks whether a database file's disk is suitable and has enough free space. */
 export function checkDisk(path: string, config: Config): Finding[] {
   const folder = dirname(path)
   try {
@@ -102,11 +102,11 @@ function megabytes(bytes: number): number {
 }
 
 const fsyncs = 15
-/** No disk is this fast, so a program or a lower layer acknowledges syncs without writing. */
+/** No disk syncs in less time than this, so something acknowledges syncs without writing. */
 const tooFastMs = 0.01
 const slowMs = 50
 
-/** Whether acknowledged messages are on disk. `writeMode` is null for a remote database. */
+/** Checks whether acknowledged messages are on disk. `writeMode` is null for a remote database. */
 export function checkDurability(
   { durability }: Config,
   path: string | undefined,
@@ -157,7 +157,7 @@ export function judgeFsync(ms: number): Finding {
   return ok('durability', `Each commit is on disk before it is acknowledged. ${found}`)
 }
 
-/** The median time to fsync one small file, in ms. The median, because other programs use the disk too. */
+/** The time to fsync one small file, in ms. It is a median, because other programs also use the disk. */
 function measureFsync(folder: string): number | undefined {
   const path = join(folder, `.doctor-${process.pid}`)
   let file: number | undefined

@@ -1,6 +1,6 @@
 import { attentionExitCode } from '../command.ts'
 
-/** The findings of a doctor's check, shared by the doctors of the grid and of the clients. */
+/** A finding of a doctor's check. The doctors of the grid and of the clients use this type. */
 export interface Finding<Check extends string = CheckName> {
   check: Check
   /** `skipped`: the check is impossible or not applicable. */
@@ -44,7 +44,7 @@ export function broken<Check extends string>(check: Check, found: string, action
   return { check, status: 'broken', found, action }
 }
 
-/** A finding of an impossible check. `action` says how to make the check possible. */
+/** The finding of a check that is impossible. `action` says how to make it possible. */
 export function skipped<Check extends string>(
   check: Check,
   found: string,

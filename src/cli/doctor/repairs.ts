@@ -6,7 +6,7 @@ import { followLog } from '../../worker/followers.ts'
 import { type StoreCommand, storeCommand } from '../command.ts'
 import { table } from '../tables.ts'
 
-/** Nothing is removed while the clock is far ahead of the stored time. See docs/delivery.md, "Clocks". */
+/** While the clock is far ahead, nothing is removed until this command confirms it. See docs/delivery.md, "Clocks". */
 export const confirmClock = storeCommand({
   name: 'confirm-clock',
   summary: 'Confirm that the clock is right although it is far ahead of the last stored time.',

@@ -1,4 +1,4 @@
-/** Changes to a client's files. All are computed and shown first. Then either all or none are written. */
+/** Changes to a client's files. All changes are computed and shown before either all or none of them are made. */
 import {
   checkWritable,
   hasOtherMode,
@@ -37,13 +37,13 @@ export interface FileChange {
   written?: WrittenFile
   /** The previous record, whose entries are removed. */
   removed?: WrittenFile
-  /** Entries that stay because others have changed them, as `path: key`. */
+  /** The keys of entries that could not be added or removed because of others' changes. */
   left: string[]
 }
 
 /**
- * The change that adds the wanted entries to a file. `previous` records what was written before. Other programs' text
- * between our entries stays. Fails with `FileRefusedError`.
+ * Computes the change that adds the wanted entries to a file. `previous` records what was written before. Other
+ * programs' text between our entries stays. Fails with `FileRefusedError`.
  */
 export function planWanted(wanted: WantedFile, previous: WrittenFile | undefined): FileChange {
   const { path, format, hasKey } = wanted
@@ -82,7 +82,7 @@ export function planWanted(wanted: WantedFile, previous: WrittenFile | undefined
   return { path, current, next, mode, oldMode, written, removed: previous, left: skipped }
 }
 
-/** The change that removes our entries from a file. Others' changes stay. */
+/** Computes the change that removes our entries from a file. Changes by others stay. */
 export function planRemoval(previous: WrittenFile): FileChange {
   const { path, mode } = previous
   const current = readText(path)
@@ -109,13 +109,13 @@ export function applyChanges(changes: readonly FileChange[]): void {
   }
 }
 
-/** Whether a written file still contains our values. Other content is ignored. */
+/** Returns whether our values in a written file are unchanged, changed or gone. Ignores other content. */
 export function stateOfFile(written: WrittenFile): EntryState {
   const { path, format, entries, after } = written
   const current = readText(path)
   if (current === undefined) return 'gone'
   if (format === 'own') return hashOfText(current) === after ? 'there' : 'changed'
-  // Permissions are not compared, because the user may change them at any time.
+  // Optional entries, such as permissions, are not compared, because the user may change them at any time.
   const states = statesOf(format, path, current, entries.filter(({ isOptional }) => !isOptional))
   return states.find((state) => state === 'changed') ?? states.find((state) => state === 'gone') ?? 'there'
 }

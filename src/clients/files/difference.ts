@@ -6,12 +6,12 @@ import { type FileChange, isChange } from './change.ts'
 
 /** Maximum number of lines shown for a file that only this program writes. */
 const shownLines = 12
-/** Only the changed part of a longer line is shown, with `around` characters on each side. */
+/** Of a line that is longer than this, only the changed part is shown, with `around` characters on each side. */
 const wholeLine = 160
 const around = 20
 
 export function differenceOf(changes: readonly FileChange[], secrets: readonly string[]): string {
-  // A project may belong to someone else.
+  // Control characters are removed, because a project's files may have been written by someone else.
   const text = printable(changes.map(fileDifference).join('\n\n'))
   return secrets.filter(Boolean).reduce((shown, secret) => shown.replaceAll(secret, masked(secret)), text)
 }

@@ -24,7 +24,7 @@ import { FileRefusedError } from './written-file.ts'
 export const privateMode = 0o600
 const commonMode = 0o644
 
-/** A file's text; undefined if it is missing. Fails with `FileRefusedError` if it is not text, or a dangling link. */
+/** A file's text; undefined if it is missing. Fails with `FileRefusedError` for a binary file or a dangling link. */
 export function readText(path: string): string | undefined {
   if (!existsSync(path)) {
     if (lstatSync(path, { throwIfNoEntry: false })) {
@@ -52,7 +52,7 @@ export function hasOtherMode(path: string, mode: number): boolean {
   return process.platform !== 'win32' && existsSync(path) && (statSync(path).mode & 0o777) !== mode
 }
 
-/** Fails with `FileRefusedError` if the file or its folder is not writable. Root is refused read-only files, too. */
+/** Fails with `FileRefusedError` if the file or its folder is not writable. Refuses a read-only file even to root. */
 export function checkWritable(path: string): void {
   const target = existsSync(path) ? realpathSync(path) : path
   if (existsSync(target) && (statSync(target).mode & 0o200) === 0) {

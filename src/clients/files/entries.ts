@@ -102,7 +102,7 @@ export function takeEntries(
   const isInTable = ({ container }: WrittenEntry) => table?.every((name, n) => container[n] === name) ?? false
   const kept = entries.filter(isState('there')).filter((entry) => isIn(wanted, entry))
   const changed = entries.filter(isState('changed')).filter(({ isOptional }) => !isOptional)
-  // Clients do not start with a partial table, so the table stays or is removed as a unit, with others' entries.
+  // Clients do not start with a partial table, so the table stays or is removed as a unit, including others' entries.
   const whole = { container: table?.slice(0, -1) ?? [], name: table?.at(-1), hash: '' }
   const isWhole = table !== undefined && wanted.length === 0 && valueAt(file, table) !== undefined
   const isLeft = isWhole && changed.some(isInTable)

@@ -25,7 +25,7 @@ const kinds = { comma: 5, lineComment: 12, blockComment: 13, lineBreak: 14, spac
 /** Adds a value to a file's text. Fails with `FileRefusedError` if the value cannot be added at its path. */
 export function putEntry(path: string, text: string, entry: Entry): Put {
   const { container: names, name } = entry
-  // The paths of the containers missing below a depth.
+  // Returns the paths of the missing containers below a depth.
   const madeFrom = (depth: number) => names.map((_, n) => names.slice(0, n + 1)).slice(depth)
   if (text.trim() === '') {
     const insertion = { at: text.startsWith('\ufeff') ? 1 : 0, text: `${JSON.stringify(nested(entry, 0), null, 2)}\n` }
@@ -47,7 +47,7 @@ export function readValue(path: string, text: string): Json | undefined {
   return text.trim() === '' ? undefined : getNodeValue(parseFile(path, text))
 }
 
-/** The hash of a file's value; undefined for invalid JSON, and for a file with comments, which would be lost. */
+/** The hash of a file's value; undefined for invalid JSON, and for a file with comments, which must not be removed. */
 export function hashOfFile(text: string): string | undefined {
   const errors: ParseError[] = []
   const value = parse(withoutMark(text), errors, { allowTrailingComma: true })
@@ -82,7 +82,7 @@ export function takeEmpty(path: string, text: string, names: readonly string[]):
   return node === root ? '' : without(text, node.parent!.parent!, node.parent!)
 }
 
-/** Inserts a value as a container's last one, following the file's layout. */
+/** Inserts a value at the end of a container, following the file's layout. */
 function insert(text: string, container: Node, name: string | undefined, value: Json): Insertion[] {
   const eol = text.includes('\r\n') ? '\r\n' : '\n'
   const unit = indentUnit(text, rootOf(container))
@@ -140,7 +140,7 @@ function withoutMark(text: string): string {
 }
 
 /**
- * The innermost existing container on the path. Fails if another kind of value or a duplicate member is in the path.
+ * The innermost existing container on the path. Fails if another kind of value or a duplicate member is on the path.
  */
 function placeOf(path: string, root: Node, { container: names, name }: Entry): { container: Node; depth: number } {
   let node = root

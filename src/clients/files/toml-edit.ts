@@ -77,7 +77,7 @@ export function takeEmptyTable(path: string, text: string, table: readonly strin
   return takeKey(path, text, { container: table.slice(0, -1), name: table.at(-1), hash: '' }) ?? text
 }
 
-/** The statements of a text. Lines are collected until they can be parsed, because a statement may span several. */
+/** The statements of a text. Lines are collected until they can be parsed, as a statement may have several lines. */
 function statementsOf(text: string): Statement[] {
   const statements: Statement[] = []
   const lines = linesOf(withoutMark(text))
@@ -138,9 +138,7 @@ function toJson(value: unknown): Json {
   )
 }
 
-/**
- * The hash of all values except one. Empty tables are omitted too, because they may have been created for that value.
- */
+/** The hash of all values except the one at `path`. Also omits empty tables, which may have been created for it. */
 function restOf(value: Json, path: readonly string[]): string {
   const without = (inner: Json, [key, ...names]: readonly string[]): Json => {
     if (typeof inner !== 'object' || inner === null || !Object.hasOwn(inner, key)) return inner

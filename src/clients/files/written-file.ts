@@ -10,13 +10,13 @@ export interface Entry {
   /** The value's name in an object. A value without a name becomes the last element of an array. */
   name?: string
   value: Json
-  /** An existing value with this name stays, and is not recorded as ours. */
+  /** Whether an existing value with this name stays, and is not recorded as ours. */
   isOptional?: true
 }
 
 interface WantedPath {
   path: string
-  /** The file contains a key, so only the user may read it. */
+  /** Whether the file contains a key, so that only the user may read it. */
   hasKey?: true
 }
 
@@ -26,9 +26,7 @@ export interface WantedEntries extends WantedPath {
   entries: Entry[]
   /** The initial content of a new file, such as a version number. */
   base?: { [name: string]: Json }
-  /**
-   * The path of an object that is meaningless without our entries. It is removed with them, including others' entries.
-   */
+  /** The path of an object that is useless without our entries, and is removed with them, including others' entries. */
   table?: string[]
 }
 
@@ -44,7 +42,7 @@ export interface Insertion {
 
 /** A value in a JSON or TOML file, as it was written. */
 export interface WrittenEntry extends Pick<Entry, 'container' | 'name' | 'isOptional'> {
-  /** SHA-256 of its canonical JSON. */
+  /** SHA-256 of the value's canonical JSON. */
   hash: string
 }
 
@@ -75,11 +73,11 @@ export interface WrittenFile {
   entries: WrittenEntry[]
   /** The containers that were created. They are removed once they are empty. */
   made?: string[][]
-  /** The wanted `table`. It is removed with all entries that others added, unless they changed ours. */
+  /** The wanted `table`. It is removed with all entries that others added, unless others changed our entries. */
   table?: string[]
 }
 
-/** A file cannot be edited. The message explains why, and what the person can do. */
+/** The error of a file that cannot be edited. The message explains why, and what the person can do. */
 export class FileRefusedError extends ClientError {
   constructor(path: string, reason: string) {
     super('file_refused', `${path} ${reason}`)
@@ -124,7 +122,7 @@ export function valueAt(value: Json | undefined, path: readonly string[]): Json 
   }, value)
 }
 
-/** Whether a file's value contains an entry, contains another value instead, or lacks it. */
+/** Returns whether an entry is in a file's value, has a different value there, or is missing. */
 export function stateOf(file: Json | undefined, { container, name, hash }: WrittenEntry): EntryState {
   const value = valueAt(file, name === undefined ? container : [...container, name])
   if (name === undefined) {

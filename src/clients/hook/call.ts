@@ -20,9 +20,9 @@ export interface HookWords {
   event: HookEvent
   as?: string
   url?: string
-  /** The hook is configured in a project's files. */
+  /** Whether the hook is configured in a project's files. */
   isProject?: boolean
-  /** The hook belongs to a plugin of the client. */
+  /** Whether the hook belongs to a plugin of the client. */
   isPlugin?: boolean
 }
 
@@ -38,7 +38,7 @@ export interface HookInput {
   reason?: string
   /** The file that a tool is about to edit. */
   file?: string
-  /** A hook has already prevented the client from stopping. */
+  /** Whether a hook has already prevented the client from stopping. */
   isStopActive: boolean
 }
 
@@ -75,7 +75,7 @@ export function contextAnswer(
   forPerson?: string,
 ): HookAnswer {
   const { events, context = (_, usual) => usual } = programs[client].hooks!
-  // Most clients pass the event's name in their JSON.
+  // Most clients pass the event's name in their JSON. For the others, this finds it in the client's events.
   const hookEventName = input.eventName ?? Object.keys(events).find((name) => events[name].includes(event))
   const usual = {
     ...(forPerson && { systemMessage: forPerson }),
@@ -135,7 +135,7 @@ function objectOf(text: string): Record<string, unknown> {
 
 const namedSenders = 5
 
-/** "2 unread messages from @ann and #build". */
+/** Returns words such as "2 unread messages from @ann and #build". */
 export function unreadWords(messages: readonly MessageSummary[]): string {
   const count = `${messages.length} unread message${messages.length === 1 ? '' : 's'}`
   const senders = [...new Set(messages.map(senderOf))]
@@ -145,7 +145,7 @@ export function unreadWords(messages: readonly MessageSummary[]): string {
   return `${count} from ${joined(list)}`
 }
 
-/** `isPlugin`: a plugin of the client provides the tools. */
+/** The notice of new messages. `isPlugin`: a plugin of the client provides the tools. */
 export function wakeWords(
   { client, isPlugin = false }: Pick<HookWords, 'client' | 'isPlugin'>,
   alias: string,
@@ -163,7 +163,7 @@ export function refusalWords(client: ClientName, { url, alias }: GridAgent, { me
     `messages are not announced. To fix it, the user runs: ${command}`
 }
 
-/** Removes other characters than an alias may contain, because another grid may send any text. */
+/** Removes characters that an alias cannot contain, because a hostile grid may send any text. */
 function senderOf({ user, channel }: MessageSummary): string {
   const name = (text: string) => text.replace(/[^\w@.#-]/g, '').slice(0, 64)
   const alias = name(user ?? '')

@@ -1,6 +1,6 @@
 /**
- * Codex in a terminal. A daemon runs the hooks, is shared by several terminals, and outlives them. The terminal's
- * process must therefore be searched for. See docs/client-reference.md, "What wakes a session".
+ * Notifies a Codex session in a terminal. A daemon runs the hooks of several terminals, and outlives them, so the
+ * terminal's process must be searched for. See docs/client-reference.md, "What wakes a session".
  */
 import { execFile, spawn } from 'node:child_process'
 import { closeSync, openSync, readlinkSync, readSync } from 'node:fs'
@@ -33,7 +33,7 @@ interface WaiterSession {
  */
 export function codexTerminal(agent: GridAgent, { transcript, session, cwd }: HookInput): ProcessMark | undefined {
   if (originatorOf(transcript) !== 'codex-tui') return undefined
-  // Other systems have no fast method to report a process's folder.
+  // The folder is compared only on Linux, because other systems have no fast method to report a process's folder.
   const isHere = (pid: number) => process.platform !== 'linux' || folderOf(pid) === cwd
   const terminals = terminalProcesses().filter(({ pid, words }) => showsSession(words) && isHere(pid))
   // A terminal with its own configuration runs its hooks itself, not through the daemon.
@@ -43,7 +43,7 @@ export function codexTerminal(agent: GridAgent, { transcript, session, cwd }: Ho
   const own = claimed.find(({ id }) => id === session)
   if (own) return markOf(own.pid)
   const free = terminals.filter(({ pid }) => !claimed.some((other) => other.pid === pid))
-  // After `/new`, a terminal shows a different session.
+  // After `/new`, a terminal shows a different session than the recorded one, so a single terminal is used anyway.
   const shown = free.at(-1) ?? (terminals.length === 1 ? terminals[0] : undefined)
   return shown && { pid: shown.pid, start: shown.start }
 }
@@ -53,7 +53,7 @@ export function isOneShot({ transcript }: HookInput): boolean {
   return originatorOf(transcript) === 'codex_exec'
 }
 
-/** The Codex program that created a session, according to its first line, such as `codex-tui`. */
+/** The Codex program that created a session, such as `codex-tui`, according to the transcript's first line. */
 function originatorOf(transcript: string | undefined): string | undefined {
   if (transcript === undefined) return undefined
   try {
@@ -107,13 +107,13 @@ export function codexWaiterSession(): WaiterSession | undefined {
   return text === undefined ? undefined : JSON.parse(text)
 }
 
-/** A session is considered busy for at most this long. Meanwhile only hooks announce messages, which is faster. */
+/** A session counts as busy for at most this long. While busy, only its hooks announce messages, which is faster. */
 const busyMs = 10 * 60_000
 
 /** Whether the terminal's session accepts a notice. */
 export function isCodexIdle(agent: GridAgent, terminal: ProcessMark): boolean {
   const session = findSession(agent, { ...terminal, client: 'codex' })
-  // Codex reports no end for an interrupted turn.
+  // Codex does not report the end of an interrupted turn, so a session does not stay busy forever.
   return !session?.busy || Date.now() - session.at > busyMs
 }
 

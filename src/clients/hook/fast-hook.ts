@@ -34,7 +34,7 @@ export interface HookCall {
 export async function fastHook(call: HookCall): Promise<HookAnswer> {
   const { hook, hook: { client, event }, connection: agent, input, grid } = call
   if (event === 'end') {
-    // After /clear, the process continues with a new session.
+    // After /clear, the process continues with a new session, so its record stays.
     if (call.client && input.reason !== 'clear') endSession(agent, { client, pid: call.client.pid })
     return silence
   }
@@ -57,7 +57,7 @@ async function startAnswer(call: HookCall): Promise<HookAnswer> {
     const text = [...lines, ...otherSessions(call)].join('\n')
     return contextAnswer(client, event, input, text, isRefusal ? text : undefined)
   } finally {
-    // The session is recorded last, because its waiter starts then.
+    // The session is recorded last, because its waiter starts once the session is recorded.
     await keepSession(call, false)
     if (client === 'codex' && call.client && agent.wake === 'auto') startCodexWaiter(call.hook, input, call.client)
   }

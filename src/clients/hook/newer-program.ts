@@ -13,7 +13,7 @@ export function newerProgram(
   served: unknown,
   own = version,
 ): string[] {
-  // The version is checked, because another grid may send any text.
+  // The version is checked, because a hostile grid may send any text.
   if (typeof served !== 'string' || !/^\d{1,4}(\.\d{1,4}){2}$/.test(served) || !isNewer(served, own)) return []
   try {
     mkdirSync(stateRoot(), { recursive: true, mode: 0o700 })

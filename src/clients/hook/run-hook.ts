@@ -73,14 +73,14 @@ async function answerOf(hook: HookWords): Promise<HookAnswer> {
 }
 
 /**
- * The hook's agent; undefined if there is none, or if another connection is nearer, because the hooks of all
- * connections run. The environment's agent takes precedence over the nearest connection's. Fails if several match.
+ * The hook's agent; undefined if there is none, or if the hook is not the nearest connection's, because the hooks of
+ * all connections run. The environment's agent takes precedence over the nearest connection's. Fails if several match.
  */
 function hookConnection(
   { client, as, url, isProject = false, isPlugin }: HookWords,
   input: HookInput,
 ): HookConnection | undefined {
-  // The session may have changed its folder since it started.
+  // CLAUDE_PROJECT_DIR takes precedence, because the session may have changed its folder since it started.
   const cwd = (client === 'claude' && process.env.CLAUDE_PROJECT_DIR) || input.cwd
   const { AGENT_GRID_URL, AGENT_GRID_KEY, AGENT_GRID_ALIAS } = process.env
   const isGiven = Boolean(AGENT_GRID_URL && AGENT_GRID_KEY && AGENT_GRID_ALIAS)

@@ -15,7 +15,7 @@ import { WakeSignals } from '../wake-signals.ts'
 
 /** How often the waiter checks for a killed client or a newer session. */
 const checkEveryMs = second
-/** Messages that arrive within this time are announced together. The first one is announced immediately. */
+/** Messages that arrive within this time after a check of the inbox are announced together. */
 const batchMs = 300
 /** How often to check a session that does not accept notices at the moment. */
 const readyMs = 50
@@ -75,9 +75,7 @@ async function* takeTurns(waiter: Waiter): AsyncGenerator<MessageSummary[]> {
   }
 }
 
-/**
- * Listens while this process holds the lock. Returns whether the grid refuses the key; waiting does not change that.
- */
+/** Listens while this process holds the lock. Returns true if the grid refuses the key, so that waiting is useless. */
 async function* listenWhile(lock: Lock, waiter: Waiter): AsyncGenerator<MessageSummary[], boolean> {
   const { agent, grid, client, process } = waiter
   const turn = new AbortController()
@@ -121,7 +119,7 @@ async function* listen(waiter: Waiter, signals: WakeSignals): AsyncGenerator<Mes
   }
 }
 
-/** The unread messages to announce to the session. They are recorded as announced. */
+/** Returns the unread messages to announce to the session, and records them as announced. */
 async function look(waiter: Waiter, signals: WakeSignals): Promise<MessageSummary[]> {
   const { agent, grid, client, process } = waiter
   try {

@@ -1,4 +1,4 @@
-/** The child's standard input, and the recipients of the child's output. */
+/** Builds the child's standard input, and finds answers and their recipients in the child's output. */
 import { Buffer } from 'node:buffer'
 import { maxTextBytes } from '../../lib/text.ts'
 import type { InboxMessage } from '../grid-client.ts'
@@ -9,7 +9,7 @@ export type InputFormat = 'json' | 'text'
 interface PromptOptions {
   /** With `@`. */
   agent: string
-  /** The previous session could not be resumed. */
+  /** Whether the previous session could not be resumed. */
   isForgotten?: boolean
 }
 

@@ -224,8 +224,8 @@ class Runner {
   }
 
   /**
-   * Sends an answer, and leases the next thread with it. Resolves to whether the grid stored the answer, or a note if
-   * it refused the answer.
+   * Sends an answer, and leases the next thread with it. If the grid refuses the answer, sends a note about the
+   * refusal. Resolves to whether the grid stored the answer or the note.
    */
   async #sendOne(leaseId: string, lost: AbortSignal, answer: Answer, thread?: Thread): Promise<boolean> {
     const { to, replyTo, text, messageIds } = answer
@@ -266,14 +266,14 @@ class Runner {
     return Math.min(firstMs * 2 ** failures, longestMs)
   }
 
-  /** Logs a message once, until a different one is logged. */
+  /** Logs a message, unless it equals the last one. */
   #say(message: string): void {
     if (message !== '' && message !== this.#lastSaid) this.#options.log(message)
     this.#lastSaid = message
   }
 }
 
-/** Whether the request may or may not have been executed, because there was no response or an intermediary failed. */
+/** Whether it is unknown if the request was executed, because there was no response or an intermediary failed. */
 function isUnanswered(error: unknown): error is GridCallError {
   return mayRepeat(error) || error instanceof GridCallError && (error.status < 400 || error.code === 'not_a_grid')
 }

@@ -17,7 +17,7 @@ interface ServiceOptions {
  */
 export function systemdUserUnit({ agent, words, folder, path }: ServiceOptions): string {
   const broken = [agent, folder, path, ...words].find((value) => /[\p{Cc}\u2028\u2029]/u.test(value))
-  // A line break would begin another setting in the unit.
+  // Refused, because a line break would begin a new setting in the unit.
   if (broken !== undefined) {
     throw new Error(`A unit cannot have a line break or another control character: ${JSON.stringify(broken)}`)
   }

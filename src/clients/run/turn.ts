@@ -33,8 +33,8 @@ export interface Work {
 export type TurnResult = { answers: Answer[] } | { failure: string }
 
 /**
- * Runs the program once. If a client's session no longer exists, the client gets a new session and one notice about it.
- * `stopping` or the end of the lease terminates the child.
+ * Runs the program once, or twice if the client's session no longer exists. The prompt of the new session then mentions
+ * this. `stopping` or the end of the lease terminates the child.
  */
 export async function runTurn(
   options: TurnOptions,
@@ -59,7 +59,7 @@ async function runOnce(
   stopping: AbortSignal,
   { sessionId, isForgotten }: { sessionId?: string; isForgotten?: boolean },
 ): Promise<TurnResult | { isSessionGone: true }> {
-  // A failed child may still have done the work.
+  // In a retry, the messages are marked as redelivered, because a failed child may still have done the work.
   const messages = failures === 0
     ? lease.messages
     : lease.messages.map((message) => ({ ...message, redelivered: true }))
@@ -182,7 +182,7 @@ export class HeldLeases {
     try {
       await this.#grid.extend(id, this.#seconds)
     } catch (error) {
-      // Without a response, the lease may still be valid. The next call reports it.
+      // After any other error, the lease may still be valid. The next call reports whether it is.
       if (isStale(error)) lost.abort()
     }
   }

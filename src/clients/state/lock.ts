@@ -132,7 +132,7 @@ function remove(path: string): void {
   try {
     unlinkSync(path)
   } catch {
-    // Another process has removed it.
+    // Another process has already removed the file.
   }
 }
 

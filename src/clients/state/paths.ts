@@ -58,7 +58,7 @@ function ownFolder(kind: 'config' | 'state' | 'data', variable: string, byDefaul
   return join(env[variable] || join(homedir(), byDefault), 'agent-grid')
 }
 
-/** The name of an agent's folder. URLs contain no `_` before the path, so two agents share a name only by intent. */
+/** The name of an agent's folder. A URL's host has no `_`, so two agents share a name only if someone intends it. */
 function agentName({ url, alias }: GridAgent): string {
   const { protocol, host, pathname } = new URL(url)
   const grid = `${protocol === 'https:' ? '' : 'http_'}${host}${pathname.replace(/\/$/, '')}`

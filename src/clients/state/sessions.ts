@@ -16,9 +16,9 @@ export interface Session extends ProcessMark {
   id: string
   /** When the session opened, in ms since 1970. */
   since: number
-  /** The session has a waiter, so new messages can wake it. */
+  /** Whether the session has a waiter, so that new messages can wake it. */
   wakes: boolean
-  /** The model is working, as far as the hooks report. */
+  /** Whether the model is working, as far as the hooks report. */
   busy: boolean
   /** When a hook last recorded the session, in ms since 1970. */
   at: number
@@ -101,10 +101,10 @@ interface Notified {
   session: string
 }
 
-/** The session to notify, and its conditions. */
+/** The session to notify, and which announced messages to repeat. */
 interface NotifyOptions {
   session: string
-  /** The session is starting, so it is also notified of messages announced only to other sessions. */
+  /** Whether the session is starting. It is then also notified of messages announced only to other sessions. */
   isStart?: boolean
   /** Repeats the notice of messages that were announced once, at least this many ms ago. */
   againAfterMs?: number
@@ -130,7 +130,7 @@ export async function claimUnnotified<M extends { message_id: string }>(
     const unnotified = messages.filter(({ message_id }) => isUnnotified(known.get(message_id), options, now))
     for (const { message_id: id } of unnotified) {
       const times = (known.get(id)?.times ?? 0) + 1
-      // The list is truncated from its beginning, so recent entries are last.
+      // The entry moves to the end, because the list is truncated at its beginning.
       known.delete(id)
       known.set(id, { id, at: now, times, session: options.session })
     }
@@ -170,7 +170,7 @@ export async function mayPeek(agent: GridAgent, isStart: boolean): Promise<boole
   return allowed ?? isStart
 }
 
-/** How long, in ms, no session may be woken; 0 if allowed now. The limits are 3 times a minute and 20 times an hour. */
+/** How long until a session may be woken, in ms; 0 if now. The limits are 3 times a minute and 20 times an hour. */
 export function wakePause(agent: GridAgent): number {
   const { AGENT_GRID_WAKES_PER_MINUTE: perMinute, AGENT_GRID_WAKES_PER_HOUR: perHour } = process.env
   const now = Date.now()
