@@ -24,7 +24,7 @@ export interface VisitOptions {
 }
 
 export type View = Required<Pick<VisitOptions, 'scheme' | 'viewport'>> & {
-  /** Checks only the layout, in a tenth of the time. */
+  /** Whether to check only the layout, which takes a tenth of the time. */
   isLayoutOnly?: boolean
 }
 
@@ -32,7 +32,7 @@ export type View = Required<Pick<VisitOptions, 'scheme' | 'viewport'>> & {
 export const views: View[] = [
   { scheme: 'light', viewport: 'desktop' },
   { scheme: 'dark', viewport: 'phone' },
-  // A page that is accessible on a phone is also accessible in a smaller window, if it fits into the window.
+  // A page that is accessible on a phone is also accessible in a smaller window, if its layout fits the window.
   { scheme: 'light', viewport: 'small', isLayoutOnly: true },
 ]
 if (process.env.SCREENSHOTS) {
@@ -103,7 +103,7 @@ export async function faultsOf({ page, faults }: Visitor, name: string, seen = v
       ...(isLayoutOnly ? [] : await accessibilityFaults(page)),
     ]
     let inView = await look()
-    // A busy browser sometimes paints the other scheme's colours, or an incomplete page. Only real faults occur twice.
+    // Only real faults occur twice: a busy browser sometimes paints the other scheme's colours or an incomplete page.
     if (inView.length > 0) inView = await look()
     found.push(...inView.map((fault) => `${scheme}, ${viewport}: ${fault}`))
   }

@@ -10,7 +10,7 @@ export interface InternationalText {
   text: string
 }
 
-/** Sentences in which a script's or a typographic invisible character has an effect. */
+/** Sentences in which an invisible character has an effect, because the script or the typography uses it. */
 const sentences: [language: string, text: string][] = [
   ['fa', 'نمی\u200cخواهم کتاب\u200cها را بخوانم، خانه\u200cام دور است.'],
   ['fa', 'آن\u200cها گفتند: «بچه\u200cها می\u200cروند» (۱۲\u200cام)'],

@@ -57,7 +57,7 @@ export async function isolatedAccounts({ isSwapped = false } = {}) {
 
   const foreign = await createEntities(grid, acme, 'acme', alice, alicesMate)
   const deletedForeign = await createDeletedEntities(acme, 'acme')
-  // Only one agent of the caller's account may answer this agent, and it is not the calling agent.
+  // In the caller's account, only `@mate` may answer this agent. The calls come from a different agent.
   const writer = { type: 'agent' as const, agentId: foreign['agent id'], alias: 'acme-agent', credentialId: 'test' }
   await sendMessage(grid.store.account(acme.id, writer), { to: '@mate', text: 'a question of acme' })
   await followLog(grid.store)
@@ -95,7 +95,7 @@ export async function isolatedAccounts({ isSwapped = false } = {}) {
     ...threads.map(({ id }) => ({ ...notice, args: [acme.id, id] })),
     { ...digest, args: [acme.id, user] },
   ])
-  // Each key's first use is recorded now. The clock stands still, so later uses are not recorded.
+  // Record the first use of each key now. The clock stands still, so later uses are not recorded.
   for (const key of [evil.adminKey, eve.key]) await callMcp(grid, key, 'none', {})
   const secrets = await secretsOf(grid, acme)
 
@@ -131,7 +131,7 @@ export function unusedLike(value: string): string {
   return value.slice(0, -1) + (value.endsWith('x') ? 'z' : 'x')
 }
 
-/** Removes the named value, a suggested own alias, and new ids and keys from a response. */
+/** Removes the named value, a suggested alias of the caller's account, and new ids and keys from a response. */
 export function withoutEcho({ outcome, text }: ToolResponse, value: string): string {
   const bare = value.replace(/^[@#]/, '')
   return `${outcome} ${bare === '' ? text : text.replaceAll(bare, '…')}`

@@ -21,9 +21,9 @@ import { claimAgents, signUpAs } from './signup.ts'
 export interface KeyCase {
   key: string
   change(): Promise<unknown>
-  /** The key was fetched with a grant. The grant expires by itself, so each use of the key queries the database. */
+  /** Whether the key was fetched with a grant, which expires by itself. So each use of the key queries the database. */
   hasGrant?: true
-  /** The key remains valid after the change. */
+  /** Whether the key remains valid after the change. */
   stays?: true
 }
 

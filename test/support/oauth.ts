@@ -52,7 +52,7 @@ export async function advanceClock(grid: OAuthGrid, ms: number): Promise<void> {
   Object.assign(grid.ann, await signedIn(grid, grid.ann.visitor.user))
 }
 
-/** The first member of a test account, with this email address. */
+/** Returns the first member of a test account. `email` is the member's email address. */
 export async function ownerOf(grid: TestGrid, account: TestAccount, email: string) {
   const [{ user_id }] = await rows(grid, 'SELECT user_id FROM memberships WHERE account_id = ?', [account.id])
   return { id: String(user_id), email }

@@ -11,7 +11,7 @@ export function securityOf(grid: TestGrid): string {
   return `/accounts/${grid.acme.id}/settings/security`
 }
 
-/** An authenticator app's current code, or its code after `offsetMs`. */
+/** Returns an authenticator app's current code, or the code `offsetMs` later. */
 export function codeOf(grid: TestGrid, secret: string, offsetMs = 0): string {
   return new TOTP({ secret }).generate({ timestamp: grid.clock.now + offsetMs })
 }
