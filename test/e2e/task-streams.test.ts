@@ -1,4 +1,4 @@
-/** Task streams across kills and processes. `npm run lab -- task-streams` runs it with more tasks. */
+/** Task streams of several processes, and of killed ones. `npm run lab -- task-streams` tests more tasks. */
 import process from 'node:process'
 import { expect, test } from 'vitest'
 import { runtimes, startServe, temporaryDatabase } from '../support/process.ts'

@@ -104,7 +104,7 @@ function ofOneVariant(
     return [say(`${old.type ?? 'anything'} is ${now.type ?? 'anything'} now`)]
   }
   const faults: string[] = []
-  // An answer's list of values may get more values, but arbitrary text may not replace the list.
+  // A list of values in an answer may get further values. It may not become arbitrary text.
   if (values && !(!isInput && valuesOf(given))) {
     const lost = valuesOf(given)?.filter((value) => !values.includes(value)) ?? ['any other value']
     faults.push(...lost.map((value) => say(`${isInput ? 'no longer takes' : 'may be'} ${value}`)))
