@@ -58,7 +58,7 @@ test("a page token that is forged, or belongs to another list or agent, shows on
   }
 })
 
-/** The responses of every method for a task: status, headers and body, with ids removed. */
+/** Returns the responses of every method for a task: status, headers and body, with ids removed. */
 async function answersTo(task: string, agent: TestAgent, path: string, scope: Record<string, unknown> = {}) {
   const methods = ['GetTask', 'CancelTask', 'SubscribeToTask', 'tasks/get', 'tasks/cancel', 'tasks/resubscribe']
   const sends = [

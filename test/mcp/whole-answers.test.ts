@@ -53,7 +53,7 @@ test('50 messages of 1,600 characters arrive once each, in results that clients 
   expect(JSON.stringify(reads)).not.toContain('redelivered')
 })
 
-test('a result has has_more and unread before the messages', async () => {
+test('in a result, has_more and unread precede the messages', async () => {
   await sendMany(25, long)
 
   const { body } = await mcp(grid, grid.bob.key, 'tools/call', { name: 'read_messages', arguments: {} })
