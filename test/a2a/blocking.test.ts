@@ -1,4 +1,4 @@
-/** Calls that wait for an agent's answer, and those that do not. See docs/protocol/a2a.md, "Confirmation or task". */
+/** Calls that wait for an agent's answer, and calls that do not. See docs/protocol/a2a.md, "Confirmation or task". */
 import { expect, test } from 'vitest'
 import { updateAgent } from '../../src/grid/agents/agent-settings.ts'
 import { ackMessages, leaseMessages } from '../../src/grid/messaging/timed-leases.ts'

@@ -233,7 +233,7 @@ test('checklist 15: a deleted webhook immediately stops getting events, and othe
   expect(shown(kept)).toEqual(['working', 'completed'])
 })
 
-test('a webhook that replaces another with the same id gets only later events', async () => {
+test('a webhook that replaces one with the same id gets only events after the replacement', async () => {
   const [before, after] = [await webhook(500), await webhook()]
   const id = await newTask()
   await set10(id, { id: 'one', url: before.url })

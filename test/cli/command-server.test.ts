@@ -105,7 +105,7 @@ test('requests without the token are refused', async () => {
   expect(await grid.acme.store.read.agents.byAlias('carol')).toBeUndefined()
 })
 
-test('requests with another host name, method or path are refused', async () => {
+test('requests with a wrong host name, method or path are refused', async () => {
   const headers = { Authorization: `Bearer ${address.token}` }
   const port = new URL(address.url).port
 

@@ -9,7 +9,7 @@ import { useDatabase } from '../support/use-database.ts'
 const database = useDatabase()
 
 describe.each(someRuntimes)('commands on %s', (runtime) => {
-  test('commands run in the running server, and the keys they create work at once', async () => {
+  test('commands run in the running server, and the keys they create work immediately', async () => {
     const server = await startServe(runtime, { DATABASE_URL: database.url })
     try {
       const account = await json('create-account', '--name', 'Acme', '--owner-email', 'ann@acme.example')

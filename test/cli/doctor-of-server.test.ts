@@ -97,7 +97,7 @@ test('the doctor says to stop a program that holds the database but accepts no c
   await store.close()
 })
 
-test('the doctor says to restart a server of another build of the same version', async () => {
+test('the doctor says to restart a server of a different build of the same version', async () => {
   const server = { build: `${fullVersion} (0123456789ab)` }
 
   expect(await checkServer(readConfig(env), server)).toMatchObject({ status: 'warning', action: 'Restart the grid.' })

@@ -147,7 +147,7 @@ test('other requests to the program that waits for a sign-in are refused, and do
 })
 
 test.each([{ iss: 'https://other.example', code: 'c' }, { code: 'c', iss: '' }])(
-  'a sign-in response of another grid is refused: %j',
+  'a sign-in response of a different grid is refused: %j',
   async (answer) => {
     home = testHome()
     const url = await grid((path, base) => signIn({ registration_endpoint: `${base}/register` })(path, base))

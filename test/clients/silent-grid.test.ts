@@ -1,4 +1,4 @@
-/** Grids that do not respond. Bun does not enforce a request's timeout, and ends a response at the wrong time. */
+/** Grids that do not respond. In Bun, request timeouts do not fire, and response timeouts fire at the wrong time. */
 import { spawn } from 'node:child_process'
 import process from 'node:process'
 import { createServer, type ServerResponse } from 'node:http'

@@ -13,7 +13,7 @@ import { waitFor } from '../support/wait-for.ts'
 
 let home: string
 const agent = { url: 'https://grid.example.com', alias: '@bob' }
-/** The identity of a process that has ended. It has this process's id and another start time. */
+/** The identity of a process that has ended. It has this process's id, but a different start time. */
 const ended = { pid: process.pid, start: 'before' }
 
 const messages = (ids: string[]) => ids.map((message_id) => ({ message_id }))

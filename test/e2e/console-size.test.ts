@@ -1,4 +1,4 @@
-/** Response times of the web pages with a very long history. Only `npm run lab -- console-size` runs it. */
+/** Response times of the web pages with a very long history. Only `npm run lab -- console-size` runs the test. */
 import { createClient } from '@libsql/client'
 import { join } from 'node:path'
 import process from 'node:process'

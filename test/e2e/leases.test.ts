@@ -59,7 +59,7 @@ test.each([['killed', 'SIGKILL'], ['suspended', 'SIGSTOP']] as const)(
     await recovery.start()
     await anyLease(grid)
 
-    // Each call stands for a heartbeat after another 15 s. The other process wrote a heartbeat when it started.
+    // Each call stands for the next heartbeat, 15 s later. The other process wrote a heartbeat when it started.
     for (let n = 0; n < 3; n++) await recovery.heartbeat()
     const early = await readMessages(bob, {})
     for (let n = 0; n < 3; n++) await recovery.heartbeat()

@@ -94,8 +94,8 @@ describe.each(runtimes)('waiting calls on %s', { concurrent: true }, (runtime) =
       lease: (key: string, signal: AbortSignal) => startLease(url, key, { wait_seconds: 50 }, signal),
     }
     for (const start of Object.values(starts)) {
-      // A server notices only after a moment that a client has disconnected. Until then, the server may lease messages
-      // to the client, which it releases.
+      // A server notices only after a moment that a client has disconnected. Until then, it may lease messages to the
+      // client, and then releases them.
       await waitFor('a message that was never leased to a caller that left', async () => {
         const alias = `leaving-${agents++}`
         const { api_key } = await callTool(url, adminKey, 'admin_create_agent', { alias })

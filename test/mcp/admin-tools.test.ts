@@ -13,7 +13,7 @@ beforeEach(async () => {
   grid = await liveGrid()
 })
 
-test("admin_create_agent accepts every field and returns an agent with eight, and the agent's key works immediately", async () => {
+test("admin_create_agent accepts every field and returns an agent with eight fields, and the agent's key works immediately", async () => {
   const input = {
     alias: 'remote-desk',
     type: 'a2a',

@@ -143,7 +143,7 @@ test('a string of digits stays a string where a string is expected', async () =>
   expect((await asBob('read_messages')).text).toMatchObject([{ message: '5' }])
 })
 
-test('send_message treats reply_to like to if it is an alias, and like reply_to_message_id if it is an id', async () => {
+test('send_message accepts an alias in reply_to as the recipient, and an id in reply_to as reply_to_message_id', async () => {
   const { text: sent } = await asAlice('send_message', { to: 'bob', message: 'question' })
   await asBob('send_message', { reply_to: '@alice', message: 'to' })
   await asBob('send_message', { to: '@alice', reply_to: sent.message_id, message: 'id' })

@@ -28,7 +28,7 @@ async function found(agent: TestAgent, query: string, more: object = {}): Promis
 
 const say = (from: TestAgent, to: string, text: string) => sendMessage(storeOf(grid, from), { to, text })
 
-test("a message's sender and recipient can find it by prefixes of its words, in any order", async () => {
+test('the sender and the recipient of a message can find it by prefixes of its words, in any order', async () => {
   await say(grid.alice, 'bob', 'an older deployment')
   const { id } = await say(grid.alice, 'bob', `The Blue deployment ${'went wrong '.repeat(40)}`)
   await say(grid.bob, 'alice', 'which one?')

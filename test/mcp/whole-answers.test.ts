@@ -70,7 +70,7 @@ test('read_messages returns longer results if max_chars is given', async () => {
   expect(bytes).toBeGreaterThan(maxAnswerBytes)
 })
 
-test('a message longer than a result is returned alone, and complete', async () => {
+test('a message longer than the usual maximum of a result is returned alone and complete', async () => {
   const text = '文'.repeat(10_000)
   await send(text)
   await send('next')

@@ -82,7 +82,7 @@ export function useBrowser(): (options?: VisitOptions) => Promise<Visitor> {
   }
 }
 
-/** Ignores pages with an error status, because Chromium reports them and tests may expect them. */
+/** Whether a console message is a fault. Chromium also reports pages with an error status, which tests may expect. */
 function isFault(message: ConsoleMessage): boolean {
   if (message.text().startsWith('Failed to load resource') && !message.location().url.includes('/assets/')) return false
   return message.type() === 'error' || message.type() === 'warning'
@@ -113,7 +113,7 @@ export async function faultsOf({ page, faults }: Visitor, name: string, seen = v
 // `evaluate` returns the value of the last expression. Without `;0`, that value would be all of axe.
 const axeSource = `${readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')};0`
 
-/** Violations found by axe (WCAG 2.2 A and AA, and best practices), each as `impact rule: selector: summary`. */
+/** Returns axe's violations (WCAG 2.2 A and AA, and best practices), each as `impact rule: selector: summary`. */
 export async function accessibilityFaults(page: Page, within?: string): Promise<string[]> {
   if (!await page.evaluate("'axe' in globalThis")) await page.evaluate(axeSource)
   return await page.evaluate(async (within) => {

@@ -8,7 +8,7 @@ export interface FoundForm {
   page: string
   action: string
   fields: [string, string][]
-  /** The form needs the user's device, for a passkey or a code. */
+  /** Whether the form needs the user's device, for a passkey or a code. */
   needsDevice: boolean
 }
 

@@ -84,8 +84,8 @@ export interface TestGridOptions extends StoreOptions {
 }
 
 /**
- * A grid with the accounts Acme, which has the agents alice and bob, and Evil, which has the agent eve. The accounts
- * cannot find each other's agents. The clock stands still until a test sets `clock.now`.
+ * Creates a grid with the accounts Acme, which has the agents alice and bob, and Evil, which has the agent eve. The
+ * accounts cannot find each other's agents. The clock stands still until a test sets `clock.now`.
  */
 export async function testGrid({ cast: known, ...options }: TestGridOptions = {}) {
   const template = options.url === undefined ? await (withCast ??= templateOf(makeCast)) : undefined
@@ -97,13 +97,13 @@ export async function testGrid({ cast: known, ...options }: TestGridOptions = {}
   return { ...grid, acme: of(cast.acme), evil: of(cast.evil), alice, bob, eve }
 }
 
-/** A grid without accounts. */
+/** Creates a grid without accounts. */
 export async function emptyGrid(options: Omit<TestGridOptions, 'cast'> = {}) {
   const template = options.url === undefined ? await (empty ??= templateOf(() => Promise.resolve({}))) : undefined
   return await openGrid(options, template?.file)
 }
 
-/** The guardrail checks of all grids of a process. They share the product's thread, because starting one is slow. */
+/** Guardrail checks in the product's thread. All grids of a process share them, because a thread starts slowly. */
 const realChecks = new GuardrailChecks(
   undefined,
   undefined,

@@ -55,7 +55,7 @@ const locales =
     .split(' ')
 const regions = ['DE', 'IR', 'IL', 'IN', 'KH', 'MM', 'EG', 'JP']
 
-/** CLDR's formats in a language: a date, a list of countries, an amount. Right-to-left locales use direction marks. */
+/** Returns CLDR's formats in a language: date, list of countries, amount. Right-to-left locales use direction marks. */
 function localeTexts(locale: string): string[] {
   const names = new Intl.DisplayNames(locale, { type: 'region' })
   const date = new Intl.DateTimeFormat(locale, { dateStyle: 'full', timeStyle: 'long', timeZone: 'Asia/Tehran' })
@@ -67,7 +67,7 @@ function localeTexts(locale: string): string[] {
   ]
 }
 
-/** All texts of the corpus. */
+/** Returns all texts of the corpus. */
 export function internationalTexts(): InternationalText[] {
   const all = [
     ...sentences,
@@ -83,7 +83,7 @@ export function internationalTexts(): InternationalText[] {
 
 const tones = ['', '🏻', '🏼', '🏽', '🏾', '🏿']
 
-/** Emoji that consist of several characters, and many single-character emoji. */
+/** Returns emoji that consist of several characters, and many single-character emoji. */
 export function emojiTexts(): string[] {
   const roles = '⚕️ ⚖️ ✈️ 🌾 🍳 🎓 🎤 🎨 🏫 🏭 💻 💼 🔧 🔬 🚀 🚒 🦯 🦼 🦽 🦰 🦱 🦳 🦲'.split(' ')
   const acts = '🏃 🏄 🏊 🏋 👮 👷 💁 💂 🕵 🙋 🚴 🤷 🦸 🧙 🧝 🧖'.split(' ')

@@ -164,7 +164,7 @@ async function createEntities(
   await setSkills(as(agent), { skills: [{ name: `${prefix}-skill`, description: `a skill of ${prefix}` }] })
   const [skill] = await account.store.read.skills.ofAgent(agent.id)
   const message = await sendMessage(as(sender), { to: `@${mate}`, text: `a text of ${prefix}`, conversationId: prefix })
-  // Equals the message in the test cases, so that a case that uses its own idempotency key repeats the send.
+  // Equals the message in the test cases. So a case that uses the key of its own account repeats this send.
   await sendMessage(as(sender), { to: `@${mate}`, text: 'hi', idempotencyKey: `${prefix}-key` })
   const file = await sendMessage(as(sender), {
     to: `@${mate}`,
@@ -264,7 +264,7 @@ interface KeptIds {
   channels: string
 }
 
-/** The ids that `reset` does not remove, as JSON arrays. */
+/** Returns the ids that `reset` does not remove, as JSON arrays. */
 async function keptIdsOf(grid: TestGrid, evil: TestAccount): Promise<KeptIds> {
   const ids = async (table: string) => {
     const found = await rows(grid, `SELECT id FROM ${table} WHERE account_id = ?`, [evil.id])
@@ -324,7 +324,7 @@ async function reset(grid: TestGrid, evil: TestAccount, kept: KeptIds): Promise<
   ])
 }
 
-/** The ids, hashes and names in the owner's rows. Responses to the caller must not contain them. */
+/** Returns the ids, hashes and names in the owner's rows. Responses to the caller must not contain them. */
 async function secretsOf(grid: TestGrid, acme: TestAccount): Promise<string[]> {
   const tables = JSON.parse(await dump(grid, acme)) as string[][]
   const cells = new Set(tables.flat().flatMap((row) => Object.values(JSON.parse(row))))
@@ -346,7 +346,7 @@ async function callRoute(grid: TestGrid, key: string, route: string, args: Recor
   return { outcome: body.error ? String(body.error.code) : 'ok', text: JSON.stringify([status, shown]) + text }
 }
 
-/** `args` contains a send's message fields, or the params of another method. */
+/** `args` contains the message fields of a send, or all params of any other method. */
 async function callA2a(grid: TestGrid, method: string, args: Record<string, unknown>): Promise<ToolResponse> {
   const sends: Record<string, typeof send10> = { SendMessage: send10, 'message/send': send03 }
   const body = sends[method]?.(args) ?? request(method, args)

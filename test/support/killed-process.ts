@@ -94,7 +94,7 @@ async function claims(_: AccountStore[], store: Store): Promise<void> {
   })
 }
 
-/** Agents message each other. Each message is held, and two people decide on the oldest one concurrently. */
+/** Agents message each other. Each message is held, and two people decide on the oldest message concurrently. */
 async function approvals([alice, bob]: AccountStore[], store: Store): Promise<void> {
   const members = await alice.read.team.members()
   const people = members.slice(0, 2).map(({ userId }) =>

@@ -151,7 +151,7 @@ export async function killAtSteps(
     })
   }
 
-  /** Adds the answers to a message that have arrived so far. */
+  /** Adds to `into` the answers to a message that have arrived so far. */
   async function answersTo(id: string, into: string[]): Promise<void> {
     const { lease_id, messages } = await client.lease()
     if (lease_id === null) return
@@ -173,7 +173,7 @@ export async function killAtSteps(
         await answersTo(message_id, current.answers)
         return current.answers.length > 0
       })
-      // Waits until the runner has checked its inbox again. It would have sent a duplicate answer by then.
+      // Wait until the runner has checked its inbox again. By then, the runner would have sent a duplicate answer.
       isArmed = false
       await waitFor('an idle runner', async () => {
         if (!isRunning(runner)) start()

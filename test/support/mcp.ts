@@ -14,7 +14,7 @@ export interface WireRequest {
   body: any
 }
 
-/** The `_meta` of the modern era, with additional entries. */
+/** Returns the `_meta` of the modern era, with additional entries. */
 export function envelope(more: Record<string, unknown> = {}): Record<string, unknown> {
   return {
     'io.modelcontextprotocol/protocolVersion': '2026-07-28',

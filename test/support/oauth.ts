@@ -19,7 +19,7 @@ export interface OAuthBrowser {
 
 export type OAuthGrid = Awaited<ReturnType<typeof oauthGrid>>
 
-/** A test grid with both owners signed in, and a registered client. */
+/** Creates a test grid with both owners signed in, and a registered client. */
 export async function oauthGrid({ env, ...options }: TestGridOptions = {}) {
   const grid = await testGrid({ env: { BASE_URL: 'https://api.grid.example', APP_URL: issuer, ...env }, ...options })
   const ann = await signedIn(grid, await ownerOf(grid, grid.acme, 'ann@acme.example'))

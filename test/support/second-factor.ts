@@ -6,7 +6,7 @@ import type { Browser, Page } from './browse.ts'
 import type { TestGrid } from './grid.ts'
 import { signedIn } from './people.ts'
 
-/** The path of the page where an Acme user sets up a second factor. */
+/** Returns the path of the page where an Acme user sets up a second factor. */
 export function securityOf(grid: TestGrid): string {
   return `/accounts/${grid.acme.id}/settings/security`
 }

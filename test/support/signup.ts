@@ -56,8 +56,8 @@ export async function signUpAs(grid: TestGrid, email: string, alias: string, mor
 }
 
 /**
- * Claims the agents of a link for the owner of the email address. With `into`, moves the agents to that account, except
- * the aliases in `keep` and `discard`. The owner of the email address owns that account.
+ * Claims the agents of a link for the owner of their email address. With `into`, moves them to that account, which this
+ * owner also owns, except the aliases in `keep` and `discard`.
  */
 export async function claimAgents(
   grid: TestGrid,

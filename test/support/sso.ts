@@ -10,7 +10,7 @@ import { postWithToken } from './roles.ts'
 
 export type SsoGrid = Awaited<ReturnType<typeof ssoGrid>>
 
-/** The address to which a provider redirects the browser. */
+/** Returns the address to which a provider redirects the browser. */
 export const callback = (id: string) => `http://localhost:8787/sso/${id}/callback`
 export const settings = ({ id }: { id: string }) => `/accounts/${id}/settings/account/sso`
 

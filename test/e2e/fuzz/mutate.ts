@@ -5,13 +5,13 @@ import type { FuzzRequest } from './corpus.ts'
 /** A serialized request. */
 export interface WrittenRequest {
   bytes: Uint8Array
-  /** Whether the bytes may not be a complete HTTP request. */
+  /** Whether the bytes may be an incomplete or invalid HTTP request. */
   isBroken: boolean
 }
 
 type Random = ReturnType<typeof randomOf>
 
-/** The random choices for one request, which depend only on the seed and the request's number. */
+/** Returns the random choices for one request, which depend only on the seed and the request's number. */
 export function randomOf(seed: number, n: number) {
   const next = generator(seed ^ Math.imul(n + 1, 0x9e3779b1))
   /** Returns an integer from 0 up to but excluding `n`. */
