@@ -1,5 +1,5 @@
 /**
- * Unsent responses and events count towards memory limits of their key, its account, and the process. See
+ * Unsent responses and events count towards the memory limits of the key, the account and the process. See
  * docs/security.md.
  */
 import { expect, test } from 'vitest'
@@ -14,7 +14,7 @@ import { waitFor } from '../support/wait-for.ts'
 
 let grid: TestGrid
 
-/** Starts a task of an agent, with the size in bytes set directly in the database. */
+/** Starts an agent's task. The task's size in bytes is set directly in the database. */
 async function start(agent: TestAgent, bytes: number, to = grid.bob): Promise<string> {
   const sent = send10({ metadata: undefined }, { configuration: { returnImmediately: true } })
   const { body } = await postA2a(grid, agent.key, sent, {}, endpointOf(to))
@@ -40,7 +40,7 @@ function slowClient() {
   return { call, take: () => taken.splice(0).forEach((resolve) => resolve()) }
 }
 
-/** A task size of one byte below the limit. */
+/** The size of a task that is one byte below the limit. */
 const full = 8 * 2 ** 20 - 1
 
 test('unsent tasks count towards the memory limits of their key, account and grid, and the error names the exhausted limit', async () => {

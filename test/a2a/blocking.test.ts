@@ -1,4 +1,4 @@
-/** Calls that wait for an agent's answer, and those that do not. See docs/protocol/a2a.md, "Confirmation or task". */
+/** Calls that wait for an agent's answer, and calls that do not. See docs/protocol/a2a.md, "Confirmation or task". */
 import { expect, test } from 'vitest'
 import { updateAgent } from '../../src/grid/agents/agent-settings.ts'
 import { ackMessages, leaseMessages } from '../../src/grid/messaging/timed-leases.ts'
@@ -103,7 +103,7 @@ test('a send waits for an agent whose setting requires it, on the shared endpoin
   }
 })
 
-test('a send that asks for an immediate response never waits, and neither does a confirmation', async () => {
+test('a send that asks for an immediate response, or that gets only a confirmation, never waits', async () => {
   await open('yes')
 
   expect(stateOf(await post(send10({}, { configuration: { returnImmediately: true } }), bobs))).toBe(
@@ -141,7 +141,7 @@ test('a waiting send does not reveal the answer if its credential is revoked', a
   expect([status, JSON.stringify(body).includes('for Alice alone')]).toEqual([401, false])
 })
 
-/** The id of Alice's newest open task, once it exists. */
+/** Resolves to the id of Alice's newest open task, once such a task exists. */
 async function newest(): Promise<string> {
   return await waitFor('a task', async () => {
     const { tasks } = (await post(request('ListTasks', { status: 'TASK_STATE_SUBMITTED' }))).body.result

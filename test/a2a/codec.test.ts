@@ -86,7 +86,7 @@ test('every task state has a spelling in both versions', () => {
   }
 })
 
-test('a state event says whether it is final only in 0.3', () => {
+test('only in 0.3, a state event says whether it is final', () => {
   const event: TaskEvent = { n: 2, at, type: 'status', status: { state: 'completed', at } }
 
   expect(json(codec03.writeEvent(task, event, true))).toEqual({
@@ -123,7 +123,7 @@ test('an artifact event in 1.0 omits false values', () => {
   })
 })
 
-/** The value as a client receives it. */
+/** Returns the value as a client receives it. */
 // deno-lint-ignore no-explicit-any -- tests check it
 function json(value: unknown): any {
   return JSON.parse(JSON.stringify(value))

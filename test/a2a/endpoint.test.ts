@@ -42,7 +42,7 @@ test.each([
   },
 )
 
-test('a body of 256 KiB is accepted, and one declared larger is refused before the key is checked', async () => {
+test('a body of 256 KiB is accepted, and a body declared as larger is refused before the key is checked', async () => {
   const withText = (length: number) => JSON.stringify(send03({ padding: 'x'.repeat(length) }))
   const limit = 256 * 1024 - withText(0).length
 
@@ -55,7 +55,7 @@ test('a body of 256 KiB is accepted, and one declared larger is refused before t
   expect(tooLarge.body).toEqual({ jsonrpc: '2.0', id: null, error: { code: -32600, message: expect.any(String) } })
 })
 
-test('a body of unknown length is limited too, and not read without a key', async () => {
+test('a body of undeclared length has the same limit, and is not read without a key', async () => {
   let pulled = 0
   const endless = (headers: Record<string, string>) => {
     const pull = (controller: ReadableStreamDefaultController) => {
@@ -217,7 +217,7 @@ test.each(['99.0', '1', '1.1', '0.2', '1.0.x', 'v1.0', '1.0, 0.3'])(
   },
 )
 
-test('the response states the version of the method, or else the requested one', async () => {
+test('the response states the version of the method, or the requested version if the method is unknown', async () => {
   const version = async (body: unknown, headers?: Record<string, string>, path?: string) =>
     (await post(body, headers, path)).headers.get('a2a-version')
 

@@ -31,7 +31,7 @@ test("the shared endpoint has three extensions, an agent's endpoint has one, and
     field: 'message.metadata.to',
     aliasPattern: '^@?[a-z0-9][a-z0-9-]{1,30}[a-z0-9]$',
   })
-  // The params have an ISO 8601 duration, and the description has words.
+  // The params state the time limit as an ISO 8601 duration, and the description states it in words.
   expect(shared[1].params).toEqual({ waitsAtMost: 'PT30S' })
   expect(await (await grid.request(shared[1].uri)).text()).toContain('after 30 seconds at the latest')
 })

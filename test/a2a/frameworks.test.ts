@@ -1,4 +1,4 @@
-/** A framework with only an agent's URL and a key. `npm run lab -- a2a-clients` tests all known frameworks. */
+/** A framework that knows only an agent's URL and a key. `npm run lab -- a2a-clients` tests all known frameworks. */
 import process from 'node:process'
 import { expect, test } from 'vitest'
 import { faultsOf, frameworks, runDriver } from '../../scripts/a2a-clients/frameworks.ts'

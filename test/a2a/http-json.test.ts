@@ -90,7 +90,7 @@ test('over HTTP+JSON, streams carry results without an envelope', async () => {
   })
 })
 
-test("the response has the request's media type, or the one in its Accept header", async () => {
+test("the response has the media type of the request, or the media type in the request's Accept header", async () => {
   const type = async (headers: Record<string, string>, method = 'POST', path = `${shared}/message:send`) =>
     (await call(method, path, method === 'POST' ? send() : undefined, headers)).headers.get('content-type')
 
@@ -114,7 +114,7 @@ test.each([
   ['a method that is not served', 'DELETE', '/tasks', undefined, {}, 405, 'UNIMPLEMENTED'],
   ['push', 'GET', '/tasks/t/pushNotificationConfigs', undefined, {}, 404, 'NOT_FOUND'],
   ['push', 'DELETE', '/tasks/t/pushNotificationConfigs/c', undefined, {}, 404, 'NOT_FOUND'],
-])('HTTP+JSON with %s: %s %s is refused with its own status', async (_, method, path, body, headers, status, name) => {
+])('HTTP+JSON with %s: %s %s is refused with the right status', async (_, method, path, body, headers, status, name) => {
   for (const base of [shared, ofBob]) {
     const answer = await call(method, base + path, body, headers)
 

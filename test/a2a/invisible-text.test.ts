@@ -116,7 +116,7 @@ test("an older version's large data part is cleaned as JSON, and its text part a
 })
 
 /**
- * Reads and parses the first of the message's `parts`, and checks the size in its handle unless `tellsBytes` is false.
+ * Reads and parses the first of the message's `parts`. Checks the size that its handle states, if `tellsBytes` is true.
  */
 async function wholePart(message: Message, tellsBytes = true): Promise<unknown> {
   const { text, handle } = await partOf(message, 0)

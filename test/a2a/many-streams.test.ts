@@ -8,7 +8,7 @@ let grid: TestGrid
 
 const stream = { ...send10({ metadata: undefined }), method: 'SendStreamingMessage' }
 
-test('a key has at most 100 streams, one more gets 429 before anything is stored, and closing one makes room', async () => {
+test('a key can have 100 streams; the next one gets 429 before anything is stored, until one of them is closed', async () => {
   grid = await testGrid()
   const id = await start()
   const streams = await Promise.all(Array.from({ length: 100 }, () => open(id)))
@@ -26,7 +26,7 @@ test('a key has at most 100 streams, one more gets 429 before anything is stored
     expect(refused.headers.get('retry-after')).toMatch(/^\d+$/)
   }
   expect(await inboxOf(grid, grid.bob)).toHaveLength(1)
-  // Another key has its own limit.
+  // The limit applies per key, so @bob can still open a stream.
   const bob = await openA2aStream(
     grid,
     grid.bob.key,
@@ -67,7 +67,7 @@ test('a stream ends when the process stops', async () => {
   expect(await one.rest()).toEqual([])
 })
 
-test('a stream ends at once when its agent is deleted', async () => {
+test('a stream ends immediately when its agent is deleted', async () => {
   grid = await testGrid({})
   const one = await open(await start())
   await one.next()

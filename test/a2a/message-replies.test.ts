@@ -106,7 +106,7 @@ test('a send that asks for an immediate response gets the task, and a later repl
   expect((await stream.rest()).map(({ id }) => id)).toEqual([2, 3, 4])
 })
 
-test('after the timeout a send gets the task, and so do its repeats', async () => {
+test('after the timeout, a send gets the task, and repeats of the send get it too', async () => {
   const wait = { Prefer: 'wait=1' }
   const key = { ...wait, 'Idempotency-Key': 'one' }
   const { task } = (await post(send10(plain), bobs, key)).body.result
@@ -165,7 +165,7 @@ test('a stream that waits for the reply does not send it if the credential is re
   expect(JSON.stringify(told)).not.toContain('for Alice alone')
 })
 
-/** Waits for Bob's next message. Resolves to the message's and the task's id. */
+/** Waits for Bob's next message. Resolves to the ids of the message and its task. */
 async function received(): Promise<{ messageId: string; taskId: string }> {
   const { message_id, task_id } = await waitFor('a message', async () => (await inboxOf(grid, grid.bob)).at(0))
   return { messageId: message_id, taskId: task_id! }

@@ -66,7 +66,7 @@ async function answer(taskId: string, chunks: string[] = []): Promise<void> {
   await updateTask(bob, { taskId, state: 'completed' })
 }
 
-/** Columns that show whether the task's webhook was given up. */
+/** Returns the columns that show whether the grid has given up the task's webhook. */
 async function endOf(id: string) {
   const columns = 'ended_at, claimed_by, due_at'
   const [row] = await rows(grid, `SELECT ${columns} FROM task_push_configs WHERE account_id = ? AND task_id = ?`, [
@@ -135,7 +135,7 @@ test('checklist 15: a 0.3 webhook gets the complete task as it was at each event
 })
 
 test.each<WebhookAnswer>([500, 404, 302, { status: 307, headers: { location: 'http://127.0.0.1:1/' } }])(
-  'checklist 15: after %o a notification is retried with the same id, and later ones wait',
+  'checklist 15: after %o a notification is retried with the same id, and later notifications wait',
   async (status) => {
     const hook = await webhook(status, status)
     const id = await newTask()
@@ -211,7 +211,7 @@ test("a failing path on a server does not pause the server's other paths", async
   expect(hook.taken.map(({ path }) => path)).toEqual(['/hook/0', '/hook/1', '/hook/2', '/hook'])
 })
 
-test('checklist 15: a deleted webhook gets no more events at once, and other webhooks continue', async () => {
+test('checklist 15: a deleted webhook immediately stops getting events, and other webhooks continue', async () => {
   const id = await newTask()
   const url = '/a2a/v1/grid/tasks'
   const deleted = await startWebhook(async () => {
@@ -233,7 +233,7 @@ test('checklist 15: a deleted webhook gets no more events at once, and other web
   expect(shown(kept)).toEqual(['working', 'completed'])
 })
 
-test('a webhook that replaces another with the same id gets only later events', async () => {
+test('a webhook that replaces one with the same id gets only events after the replacement', async () => {
   const [before, after] = [await webhook(500), await webhook()]
   const id = await newTask()
   await set10(id, { id: 'one', url: before.url })
@@ -247,7 +247,7 @@ test('a webhook that replaces another with the same id gets only later events', 
   expect([shown(before), shown(after)]).toEqual([['working'], ['completed']])
 })
 
-test('the scheme Bearer without credentials sends a signed token for the body, which the published keys verify', async () => {
+test('with the scheme Bearer and no credentials, a notification has a signed token for its body that the published keys verify', async () => {
   const hook = await webhook()
   const id = await newTask()
   await set10(id, { url: hook.url, authentication: { scheme: 'Bearer' } })
@@ -274,7 +274,7 @@ test('the scheme Bearer without credentials sends a signed token for the body, w
   })
 })
 
-test('another scheme without credentials sends no Authorization header', async () => {
+test('with any other scheme and no credentials, a notification has no Authorization header', async () => {
   const hook = await webhook()
   await set10(await newTask(), { url: hook.url, authentication: { scheme: 'Basic' } })
 
@@ -343,7 +343,7 @@ test('over HTTP+JSON a webhook can be set, read, listed and deleted repeatedly, 
   expect(await answerOf({})).toEqual([200, {}])
 })
 
-test("a task's eleventh webhook is refused, also with a message, but one with a known id is accepted", async () => {
+test("a task's eleventh webhook is refused, also as part of a message, but a webhook that replaces one of the ten is accepted", async () => {
   const id = await newTask()
   const url = 'https://x.example/hook'
   for (let n = 0; n < 10; n++) await set10(id, { id: `${n}`, url })
@@ -360,7 +360,7 @@ test("a task's eleventh webhook is refused, also with a message, but one with a 
     .toBe(undefined)
 })
 
-test("other agents, and another agent's endpoint, get a task's webhooks as missing", async () => {
+test("a task's webhooks do not exist for other agents, or at the endpoint of a different agent", async () => {
   const id = await newTask()
   const url = 'https://x.example/hook'
   await set10(id, { id: 'one', url })
@@ -383,7 +383,7 @@ test.each<[name: string, send: typeof send10, configuration: string]>([
   ['0.3', send03, 'pushNotificationConfig'],
   ['1.0', send10, 'taskPushNotificationConfig'],
 ])(
-  'a send of %s with a webhook returns the task at once, and repeats register the webhook once',
+  'a send of %s with a webhook returns the task immediately, and its repeats do not register the webhook again',
   async (_, send, name) => {
     const hook = await webhook()
     const body = send({}, { configuration: { [name]: { url: hook.url, token: 'a token' } } })

@@ -154,7 +154,7 @@ function post(body: unknown, headers?: Record<string, string>) {
   return postA2a(grid, grid.alice.key, body, headers)
 }
 
-/** Valid params of a 0.3 send, in which these message fields replace the usual ones. */
+/** Returns valid params of a 0.3 send, in which these message fields replace the defaults. */
 function params(message: Record<string, unknown> = {}) {
   return send03(message).params as Record<string, unknown>
 }

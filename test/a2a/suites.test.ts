@@ -1,6 +1,6 @@
 /**
  * The behaviour that the official A2A suites (TCK and ACTS) expect of an agent, at the endpoint of an ordinary MCP
- * client. The suites choose the behaviour by the beginning of a message.
+ * client. The suites choose the behaviour by the beginning of a message's id or text.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { updateAgent } from '../../src/grid/agents/agent-settings.ts'
@@ -45,7 +45,7 @@ async function stream(message: Record<string, unknown>) {
 
 const get = (id: string) => call(request('GetTask', { id }))
 
-/** The events in short: `task`, states, and the texts of artifacts. */
+/** Summarizes an event: `task` and the state, a state alone, or the text of an artifact. */
 // deno-lint-ignore no-explicit-any -- events have many shapes
 function inShort(event: { result?: Record<string, any> }): string {
   const { task, statusUpdate, artifactUpdate } = event.result!
@@ -110,7 +110,7 @@ describe("the suites' message ids", () => {
 })
 
 describe("the suites' message texts", () => {
-  test('a task for tck-multi-turn asks for input until told to finish', async () => {
+  test('a task for tck-multi-turn asks for input until it is told to finish', async () => {
     const { id } = await send(withText('tck-multi-turn begin'))
 
     expect(stateOf(await send(withText('more', { taskId: id })))).toBe('input_required')

@@ -35,7 +35,7 @@ test('checklist 12: only its client can access a task, whatever path, tenant, co
       expect(body.result ?? { tasks: [], totalSize: 0 }).toMatchObject({ tasks: [], totalSize: 0 })
     }
   }
-  // At another agent's endpoint, even the task's client does not find it.
+  // At a different agent's endpoint, even the task's own client does not find the task.
   const elsewhere = await answersTo(id, grid.alice, endpointOf(carol))
   for (const answer of elsewhere) expect(answer).toContain('TASK_NOT_FOUND')
   for (const third of [storeOf(grid, carol), storeOf(grid, grid.alice)]) {
@@ -58,7 +58,7 @@ test("a page token that is forged, or belongs to another list or agent, shows on
   }
 })
 
-/** The responses of every method for a task: status, headers and body, with ids removed. */
+/** Returns the responses of every method for a task: status, headers and body, with ids removed. */
 async function answersTo(task: string, agent: TestAgent, path: string, scope: Record<string, unknown> = {}) {
   const methods = ['GetTask', 'CancelTask', 'SubscribeToTask', 'tasks/get', 'tasks/cancel', 'tasks/resubscribe']
   const sends = [

@@ -1,4 +1,4 @@
-/** Task lists, and the history they include. */
+/** Task lists, and the history of the tasks in them. */
 import { beforeEach, expect, test } from 'vitest'
 import { updateTask } from '../../src/grid/tasks/update-task.ts'
 import { endpoint, endpointOf, inboxOf, postA2a, request, send03, send10 } from '../support/a2a.ts'

@@ -30,7 +30,7 @@ const stream03 = (message: object = {}) => ({
   method: 'message/stream',
 })
 
-test('checklist 14: a stream to a disconnected agent sends a comment and then the task at once', async () => {
+test('checklist 14: a stream to a disconnected agent immediately sends a comment and then the task', async () => {
   const stream = await open(stream10(), bobs)
 
   expect(stream.response.headers.get('content-type')).toBe('text/event-stream')
@@ -157,7 +157,7 @@ test('Last-Event-ID resumes a stream after that event, even if the task has ende
 
   expect((await (await from('0')).rest()).map(({ id }) => id)).toEqual([1, 2, 3, 4])
   expect((await (await from('2')).rest()).map(summary)).toEqual([expect.any(String), 'TASK_STATE_COMPLETED'])
-  // The client has already received the end, or its Last-Event-ID is not an event of the task.
+  // Nothing is left to send after the last event, or the Last-Event-ID is not an event of the task.
   for (const seen of ['4', '5', 'nonsense', '-1', '99999999999999999']) {
     await expect(from(seen)).rejects.toThrow('-32004')
   }
@@ -183,7 +183,7 @@ async function submitted(): Promise<{ id: string }> {
   return (await post(send10({}, { configuration: { returnImmediately: true } }))).body.result.task
 }
 
-/** The event's state, or its artifact's id. */
+/** Returns the event's state, or its artifact's id. */
 function summary({ result }: StreamedEvent): string {
   const update = result.statusUpdate ?? result.artifactUpdate ?? result
   if (update.artifact) return update.artifact.artifactId

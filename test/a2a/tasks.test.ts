@@ -130,7 +130,7 @@ test('a confirmation names its task, and the task contains the reply', async () 
   expect(task.artifacts).toMatchObject([{ parts: [{ text: 'done' }] }])
 })
 
-test('checklist 12: a message to a task that waits for input continues it', async () => {
+test('checklist 12: a message to a task that waits for input continues the task', async () => {
   const { id, contextId } = (await post(send10({ metadata: undefined }, atOnce10), bobs)).body.result.task
   await inboxOf(grid, grid.bob)
   await updateTask(storeOf(grid, grid.bob), { taskId: id, state: 'input-required', text: 'Which?' })

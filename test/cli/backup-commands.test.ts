@@ -21,7 +21,7 @@ async function refusal(...words: string[]) {
   return JSON.parse(stdout).error
 }
 
-test('restore reports that the file is missing, or a folder', async () => {
+test('restore reports that the file is missing or is a folder', async () => {
   expect(await refusal('restore', join(database.folder, 'none'))).toEqual({
     code: 'no_file',
     message: `There is no file ${database.folder}/none. Give the path of a backup file.`,
@@ -88,7 +88,7 @@ test.each([
   ['create-link', '--email', 'ann@acme.example'],
   ['backup', 'b', '--plain'],
 ])(
-  'if there is no grid, %s says where it looked, and creates none',
+  'if there is no grid, %s says where it looked, and creates no grid',
   async (...words) => {
     expect(await refusal(...words)).toMatchObject({
       code: 'no_database',

@@ -43,7 +43,7 @@ test("a command's internal error is logged, and its message is not shown to the 
   expect(grid.logs.join('\n')).toContain('SQLITE_SECRET')
 })
 
-test('while a command takes long, its user is informed and waits for the result', async () => {
+test('the user of a command that takes long is informed, and waits for the result', async () => {
   await listener.stop(1_000)
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] })
   const said = vi.spyOn(console, 'error').mockImplementation(() => {})
@@ -105,7 +105,7 @@ test('requests without the token are refused', async () => {
   expect(await grid.acme.store.read.agents.byAlias('carol')).toBeUndefined()
 })
 
-test('requests with another host name, method or path are refused', async () => {
+test('requests with a wrong host name, method or path are refused', async () => {
   const headers = { Authorization: `Bearer ${address.token}` }
   const port = new URL(address.url).port
 
@@ -120,7 +120,7 @@ test('requests with another host name, method or path are refused', async () => 
   )
 })
 
-test('a command gets no result if no server responds, or a later one does', async () => {
+test('a command gets no result if no server responds, or if a later server does', async () => {
   expect(await runOnServer({ ...address, token: 'of an earlier server' }, createAgent, {})).toBeUndefined()
   await listener.stop(1_000)
   expect(await runOnServer(address, createAgent, {})).toBeUndefined()

@@ -9,7 +9,7 @@ import { useDatabase } from '../support/use-database.ts'
 const database = useDatabase()
 
 describe.each(someRuntimes)('commands on %s', (runtime) => {
-  test('commands run in the running server, and the keys they create work at once', async () => {
+  test('commands run in the running server, and the keys they create work immediately', async () => {
     const server = await startServe(runtime, { DATABASE_URL: database.url })
     try {
       const account = await json('create-account', '--name', 'Acme', '--owner-email', 'ann@acme.example')
@@ -61,7 +61,7 @@ test.each([
   expect(JSON.parse(stdout)).toEqual({ error: { code, message: expect.any(String) } })
 })
 
-test('a start reports all invalid settings at once, with their format', async () => {
+test('a start reports all invalid settings together, with their format', async () => {
   const env = { DATABASE_URL: database.url, PORT: 'eighty', LOG_LEVEL: 'loud' }
 
   const { code, stdout, stderr } = await runCommand('bun', ['serve'], env)
@@ -71,7 +71,7 @@ test('a start reports all invalid settings at once, with their format', async ()
   expect(stderr).toContain('LOG_LEVEL must be debug, info, warn or error, not "loud".')
 })
 
-test('only their owner can read the files that commands create', async () => {
+test('only the owner can read the files that commands create', async () => {
   mkdirSync(join(database.folder, 'wide'), { mode: 0o755 })
   database.url = `file:${join(database.folder, 'wide', 'new', 'grid.db')}`
 
@@ -87,7 +87,7 @@ function run(...words: string[]): Promise<ProcessResult> {
   return runCommand('bun', words, { DATABASE_URL: database.url, LOG_LEVEL: 'error' })
 }
 
-/** The output of a command, which must be exactly one JSON object. */
+/** Runs a command that must print exactly one JSON object. Returns the object. */
 async function json(...words: string[]) {
   const { code, stdout, stderr } = await run(...words, '--json')
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })

@@ -133,7 +133,7 @@ test('if one of several clients cannot be connected, none is, and nobody signs i
   expect([signIns, home.read('.claude/settings.json')]).toEqual([0, '{}'])
 })
 
-test('connecting as another agent replaces the first, whose key is revoked', async () => {
+test('connecting as a different agent replaces the first agent, whose key is revoked', async () => {
   await run(['connect', 'claude', '--url', grid.url, '--as', '@bob', '--yes'])
   const [{ key }] = connections()
   const other = await run(['connect', 'claude', '--as', '@alice', '--wake', 'start', '--yes'])

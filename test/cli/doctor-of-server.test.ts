@@ -55,7 +55,7 @@ test("a running server checks its own settings, not those in the doctor's shell"
   })
   await waitFor('a backup', () => existsSync(folder) && readdirSync(folder).some((name) => name.endsWith('.backup')))
 
-  // Root runs the doctor with the database's path, and its shell has other settings.
+  // The doctor runs as root would run it: with the database's path, in a shell with other settings.
   const { checks } = await examine({ DATABASE_URL: env.DATABASE_URL, EMAIL_FROM: 'x', DURABLITY: 'full' }, false)
   await server.stop()
 
@@ -97,7 +97,7 @@ test('the doctor says to stop a program that holds the database but accepts no c
   await store.close()
 })
 
-test('the doctor says to restart a server of another build of the same version', async () => {
+test('the doctor says to restart a server of a different build of the same version', async () => {
   const server = { build: `${fullVersion} (0123456789ab)` }
 
   expect(await checkServer(readConfig(env), server)).toMatchObject({ status: 'warning', action: 'Restart the grid.' })

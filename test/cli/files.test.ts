@@ -1,6 +1,5 @@
 /**
- * Files on the command line, with `send --file` and `read --save`, also of a hostile grid. docs/operating/reference.md,
- * "Commands".
+ * `send --file` and `read --save`, also with files from a hostile grid. See docs/operating/reference.md, "Commands".
  */
 import { Buffer } from 'node:buffer'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -27,7 +26,7 @@ afterEach(async () => {
 
 const clientOf = ({ key }: { key: string }) => new GridClient({ url: grid.url, key })
 
-test('a small file and one of three pieces arrive unchanged, and a repeated name is saved as a second file', async () => {
+test('a small file and a file of three pieces arrive unchanged, and a repeated name is saved as a second file', async () => {
   const large = Buffer.from(Array.from({ length: 2 * 2 ** 20 + 3 }, (_, n) => n * 7 % 256))
   const files = { 'note.md': Buffer.from('\ufeff# Größe\n'), 'blob.bin': large }
   for (const [name, content] of Object.entries(files)) {

@@ -122,7 +122,8 @@ function linesOf({ name, options }: ProcessCommand): string[][] {
 }
 
 /**
- * Everything that a command line prints, as one line. A runner is stopped after it has printed something about a turn.
+ * Returns everything that a command line prints, as one line. Stops a runner after it has printed something about a
+ * turn.
  */
 async function outputOf(words: string[]): Promise<string> {
   let text = ''

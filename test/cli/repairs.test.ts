@@ -9,7 +9,7 @@ import { sendMessage } from '../support/messaging.ts'
 import { runCommand } from '../support/process.ts'
 import { wellGrid } from '../support/well-grid.ts'
 
-test('rotate-signing-key creates a key that signs at once, and removes all others', async () => {
+test('rotate-signing-key creates a key that signs immediately, and removes all others', async () => {
   const grid = await testGrid()
   await readSigningKeys(grid.store)
 

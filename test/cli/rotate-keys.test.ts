@@ -11,7 +11,7 @@ const [oldId, recentId] = [old, recent].map((ring) => ring.split(':')[0])
 
 const database = useDatabase()
 
-test('rotate-keys accepts a key put first in the key ring next to a local database', async () => {
+test('rotate-keys accepts a key that was put first in the key ring of a local database', async () => {
   writeFileSync(`${database.url.slice('file:'.length)}.keys`, `${recent},${old}`)
   const grid = await emptyGrid({ url: database.url })
   await grid.close()

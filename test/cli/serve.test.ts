@@ -118,7 +118,7 @@ test('health works with any public host name and any listening address', async (
 })
 
 test.each(someRuntimes)(
-  'on %s, health finds a running server or none, and a start refuses a port in use',
+  'on %s, health reports whether a server is running, and a start refuses a port in use',
   async (runtime) => {
     const server = await startServe(runtime, { DATABASE_URL: database.url })
     const env = { PORT: `${server.port}`, DATABASE_URL: `${database.url}-2` }

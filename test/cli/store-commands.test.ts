@@ -163,7 +163,7 @@ test("create-account is logged as the new account's first activity, without the 
   expect(JSON.parse(rows[0].arguments)).toEqual({ name: 'New', owner_email: 'new@new.example' })
 })
 
-test('admin keys are listed without their secrets, and a deleted key is refused at once', async () => {
+test('admin keys are listed without their secrets, and a deleted key is immediately refused', async () => {
   const created = await inAcme('create-admin-key', { name: 'CI' })
   expect((await mcp(grid, created.admin_key as string, 'tools/list')).status).toBe(200)
   await grid.store.drained()

@@ -47,7 +47,7 @@ test('try-guardrail prints the verdict, the time and the raw response, and logs 
   expect(JSON.parse(rows[0].arguments)).toEqual({ guardrail: 'pd' })
 })
 
-test('try-guardrail reports a failing provider that was given by its configuration and token', async () => {
+test('try-guardrail reports the failure of a provider that is given as a configuration and a token', async () => {
   const result = await run({
     provider: 'openai-moderation',
     config: JSON.stringify({ baseUrl: service.url }),

@@ -62,7 +62,7 @@ test('up connects a folder, a second folder joins the same grid, and a client of
   expect(existsSync(join(home.folder, 'b/my-repo/.claude/settings.local.json'))).toBe(true)
 })
 
-test('a session started with as has its own agent, for which its hooks act', async () => {
+test("a session that the command as starts has its own agent, and the session's hooks act for that agent", async () => {
   const { url } = record('data/grid/up.json')
   const program = join(home.env.AGENT_GRID_HOME, 'data/program/agent-grid')
   const hook = (words: string) => `echo '{"cwd":"${home.folder}/a/My Répo"}' | "${program}" hook ${words}`

@@ -18,7 +18,7 @@ test('help settings prints the description, format and default of every setting'
   }
 })
 
-test("help prints the manual's pages, which are all of the users' documents, without markers for tests", () => {
+test("help prints the manual's pages without markers for tests, and the manual contains all documents for users", () => {
   const files = readdirSync('docs', { recursive: true, encoding: 'utf8' })
     .filter((name) => /\.md$/.test(name) && !['architecture.md', 'contributing.md', 'releasing.md'].includes(name))
     .map((name) => `docs/${name}`)
@@ -112,7 +112,7 @@ test("an error names the user's options, not the fields of the server's operatio
   said.mockRestore()
 })
 
-test('a command that accepts words gets those after -- unchanged', () => {
+test('a command that accepts words gets the words after -- unchanged', () => {
   const words = ['--claude', '--json', '--', '--json', '--', 'x']
 
   expect(readArguments(run, words, {})).toEqual({

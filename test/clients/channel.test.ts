@@ -88,7 +88,7 @@ test("a client that speaks MCP over standard input and output gets the grid's to
   expect((await ask(4, 'no/such/method')).error).toMatchObject({ code: -32_601 })
 })
 
-test('a waiting read returns when a message arrives, and a cancelled one gets no response', async () => {
+test('a waiting read returns when a message arrives, and a cancelled read gets no response', async () => {
   start()
   await initialize()
   const wait = { name: 'read_messages', arguments: { wait_seconds: 50 } }

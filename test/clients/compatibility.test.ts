@@ -66,7 +66,7 @@ async function laterGrid(grid: TestGrid): Promise<{ url: string; requests: SentR
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests }
 }
 
-/** A copy with an additional field in every object. */
+/** Returns a copy with an additional field in every object. */
 function withMore(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withMore)
   if (typeof value !== 'object' || value === null) return value

@@ -49,7 +49,7 @@ async function connect(other: Partial<Connection> = {}): Promise<Connection> {
   return connection
 }
 
-/** The result of one check of the only connection. */
+/** Returns the result of one check of the only connection. */
 async function found(check: ClientFinding['check']): Promise<Pick<ClientFinding, 'status' | 'found'>> {
   const [{ checks }] = await examineClients(Date.now)
   const { status, found } = checks.find((finding) => finding.check === check)!
@@ -80,7 +80,7 @@ test('the doctor finds nothing wrong with a correctly connected client', async (
   )
 })
 
-test("the doctor names the folder's agent for tools and hooks, not that of a project further up", async () => {
+test("the doctor names the agent of a folder's own tools and hooks, not the agent of a project in a parent folder", async () => {
   const inner = join(place.folder, 'project', 'inner')
   mkdirSync(inner, { recursive: true })
   await connect({ alias: '@user' })

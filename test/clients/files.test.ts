@@ -86,7 +86,7 @@ test.each(clientNames)(
   },
 )
 
-test("a project's hook runs the program where it is installed, and does nothing elsewhere", () => {
+test("a project's hook runs the program if the program is installed, and otherwise does nothing", () => {
   const folder = join(home.folder, 'work')
   connectFiles('codex', { folder })
   const { hooks } = JSON.parse(home.read('work/.codex/hooks.json'))
@@ -199,7 +199,7 @@ test.each(clientNames.filter((name) => programs[name].permissions))(
   },
 )
 
-test('consent for new tools keeps the earlier answer, and an option applies to all tools', () => {
+test('an answer about new tools keeps the earlier answer about the others, and an option applies to all tools', () => {
   const previous = connectFiles('claude', { askedTools: allowedTools.slice(0, 8), allowedTools: ['read_messages'] })
   const answer = (isAllowed: boolean | undefined, isForAllTools = false) =>
     answersOf({ client: 'claude', isAllowed, isForAllTools, editWarnings: undefined }, previous).allowedTools
@@ -210,7 +210,7 @@ test('consent for new tools keeps the earlier answer, and an option applies to a
   expect([answer(true, true), answer(false, true)]).toEqual([allowedTools, []])
 })
 
-test('the difference of a single-line file shows only the change, so that other secrets stay hidden', () => {
+test('the difference shown for a single-line file contains only the change, so that other secrets stay hidden', () => {
   home.write('.claude.json', `{"oauth":{"token":"${'s'.repeat(200)}"},"mcpServers":{"o":{"command":"x"}}}`)
   home.write('.claude/settings.json', '{\n  "a": "\u009b2J"\n}')
   const { plan } = planFor('claude')
@@ -249,7 +249,7 @@ test.each(twice)(
   },
 )
 
-test('a client whose permissions are a single word is connected, without adding permissions', () => {
+test('connect adds no permissions to a client whose permission setting is a single word', () => {
   home.write('.config/opencode/opencode.json', '{"permission": "ask"}')
   const { plan } = planFor('opencode', { allowedTools })
 
@@ -275,7 +275,7 @@ test('editing a file keeps its line ends, hard links and owner', () => {
   expect(home.read('backup.toml')).toContain('agent-grid')
 })
 
-test('an edit keeps a comment with its value, and a trailing comma', () => {
+test('an edit keeps a comment next to its value, and keeps a trailing comma', () => {
   home.write('.claude/settings.json', '{\n  "model": "opus" // big\n}\n')
   home.write('.gemini/settings.json', '{\n  "a": 1,\n}\n')
   const [claude, gemini] = [connectFiles('claude'), connectFiles('gemini')]

@@ -96,7 +96,7 @@ test('the hook at a session start announces each newer version once per machine'
   expect(at('1.11.0', true)).toEqual([expect.stringMatching(/the user updates the plugin in claude$/)])
 })
 
-test("the hook at a session start reads the grid's version from the same response", async () => {
+test("the hook at a session start reads the grid's version from the response that contains the messages", async () => {
   const { grid: served } = await new GridClient({ url: grid.url, key: grid.bob.key }).peek()
   const newer = await fastHook({
     ...callOf('claude start'),
@@ -226,7 +226,7 @@ test.each([
   ['the user, in its repository', 'claude start --as @bob', 'work/repository/below', '@alice', true],
   ['the user, elsewhere', 'claude start --as @bob', 'elsewhere', '@alice', true],
   ['a project, elsewhere', 'claude start --project', 'elsewhere', '@alice', false],
-])('only the hook of the nearest connection speaks: the hook of %s', async (_, words, cwd, ofProject, isNotified) => {
+])('only the hook of the nearest connection prints anything: the hook of %s', async (_, words, cwd, ofProject, isNotified) => {
   const folder = join(machine.home, 'work')
   const of = { url: grid.url, client: 'claude', wake: 'auto', keyName: '', isOwnKey: false, files: [], at: '' } as const
   const agents = { '@bob': grid.bob, '@alice': grid.alice }
@@ -240,7 +240,7 @@ test.each([
   expect(/You are @(bob|alice)/.test(stdout)).toBe(isNotified)
 })
 
-/** A call of the hook before an edit of a file in the repository `app`, whose space is `acme/app`. */
+/** Prepares a hook call before an edit of a file in the repository `app`, whose space is `acme/app`. */
 function editOf(file: string, session = 's1'): HookCall {
   const git = join(machine.home, 'app/.git')
   mkdirSync(git, { recursive: true })
@@ -298,7 +298,7 @@ test('the edit hook never delays an edit: if the grid is unreachable, it prints 
   asked.mockRestore()
 })
 
-test('a hook names the tool by its name in the client', async () => {
+test('a hook calls the tool by the name that the tool has in the client', async () => {
   await send()
   const told: string[] = []
   for (const words of ['claude prompt', 'claude prompt --plugin', 'gemini prompt', 'codex prompt']) {

@@ -111,7 +111,7 @@ test.each([
   await expect(findGrid(url)).rejects.toMatchObject({ code: 'not_a_grid' })
 })
 
-/** Acts as a browser on the sign-in page. Resolves when the login has its response. */
+/** Acts as a browser on the sign-in page, after requests for `before`. Resolves to the statuses of all responses. */
 async function come(address: string, answer: Record<string, string>, before: string[] = []): Promise<number[]> {
   const { searchParams } = new URL(address)
   const redirect = searchParams.get('redirect_uri')!
@@ -147,7 +147,7 @@ test('other requests to the program that waits for a sign-in are refused, and do
 })
 
 test.each([{ iss: 'https://other.example', code: 'c' }, { code: 'c', iss: '' }])(
-  'a sign-in response of another grid is refused: %j',
+  'a sign-in response of a different grid is refused: %j',
   async (answer) => {
     home = testHome()
     const url = await grid((path, base) => signIn({ registration_endpoint: `${base}/register` })(path, base))

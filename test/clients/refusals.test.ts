@@ -109,7 +109,7 @@ test('disconnect keeps and names entries that another program has changed, and r
   )
 })
 
-test('a file is still private to the user if disconnect leaves a changed table with the key', () => {
+test('a file stays private to the user if disconnect leaves a changed table with the key in it', () => {
   const path = '.codex/config.toml'
   home.write(path, { text: 'model = "x"\n', mode: 0o644 })
   const codex = connectFiles('codex')
@@ -158,7 +158,7 @@ test('connect does not duplicate an existing hook if the list of connections was
 })
 
 test.each(clientNames)(
-  '%s can be connected or disconnected after a kill between any two files',
+  '%s can be connected or disconnected after a kill between the writes of any two files',
   (client) => {
     home.write('.claude.json', '{"a": 1}')
     home.write('.codex/config.toml', 'a = 1')

@@ -1,4 +1,4 @@
-/** Grids that do not respond. In Bun, a request's timeout does not fire, and a response's fires at the wrong time. */
+/** Grids that do not respond. In Bun, request timeouts do not fire, and response timeouts fire at the wrong time. */
 import { spawn } from 'node:child_process'
 import process from 'node:process'
 import { createServer, type ServerResponse } from 'node:http'
@@ -24,7 +24,7 @@ const runtimes: [string, string[]][] = [
   ['bun', [runtimeBinary('bun'), '--eval', program]],
 ]
 
-/** Follows the stream of a server that hangs at once or after some frames. */
+/** Follows the stream of a server that hangs immediately or after some frames. Returns the program's output. */
 async function follow(words: string[], hang: (response: ServerResponse) => void): Promise<string> {
   const server = createServer((_, response) => hang(response))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

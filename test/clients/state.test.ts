@@ -13,7 +13,7 @@ import { waitFor } from '../support/wait-for.ts'
 
 let home: string
 const agent = { url: 'https://grid.example.com', alias: '@bob' }
-/** The identity of a process that has ended. It has this process's id and another start time. */
+/** The identity of a process that has ended. It has this process's id, but a different start time. */
 const ended = { pid: process.pid, start: 'before' }
 
 const messages = (ids: string[]) => ids.map((message_id) => ({ message_id }))
@@ -76,7 +76,7 @@ test.each([['of a dead process', JSON.stringify(ended)], ['that is broken', '{']
   (_, text) => {
     const path = join(home, 'lock')
     writeFileSync(path, text)
-    // A lock file that is broken may be new and still being written, so it must be older.
+    // A new lock file that looks broken may still be being written, so this one must be older.
     if (text === '{') vi.setSystemTime(Date.now() + 10_000)
 
     // This file means that another process is taking over the lock.
@@ -118,7 +118,7 @@ test.each(['', '[', '[[], null, {"id": 7}]', '{"__proto__": 1}'])(
   },
 )
 
-test('a message id can be claimed again after some time, once, and 200 ids are stored', async () => {
+test('a message id can be claimed again after some time, but only once, and 200 ids are remembered', async () => {
   const claim = async (ids: string[], againAfterMs?: number) =>
     idsOf(await claimUnnotified(agent, messages(ids), { session: 's', againAfterMs }))
   await claim(['m'])

@@ -1,4 +1,4 @@
-/** The process that waits for a Claude Code session's messages. The test runs the real hooks in its place. */
+/** The process that waits for messages to a Claude Code session. The tests run the real hooks as Claude Code would. */
 import process from 'node:process'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { reissueKey } from '../../src/grid/agents/agent-settings.ts'

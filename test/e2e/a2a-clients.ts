@@ -17,12 +17,12 @@ export interface TaskClient {
   /** Sends without waiting. Resolves to the task's id. */
   send(text: string): Promise<string>
   stream(text: string): AsyncGenerator<string>
-  /** The task's state and the texts of its artifacts. */
+  /** Returns the task's state and the texts of its artifacts. */
   get(id: string): Promise<[state: string, ...artifacts: string[]]>
-  /** The ids of the agent's tasks. Missing if the client has no such call. */
+  /** Returns the ids of the agent's tasks. Missing if the client has no such call. */
   list?(): Promise<string[]>
   cancel(id: string): Promise<string>
-  /** Sets a task's webhook. Resolves to its URL, as read alone and in the list of the task's webhooks. */
+  /** Sets a task's webhook. Resolves to its URL as read alone, and as read in the list of the task's webhooks. */
   setWebhook(id: string, url: string): Promise<string[]>
   deleteWebhook(id: string): Promise<unknown>
   subscribe(id: string): AsyncGenerator<string>
@@ -40,9 +40,7 @@ export const taskClients: Record<string, MakeClient> = {
     client10({ url, key, to, protocolBinding: 'HTTP+JSON', protocolVersion: '1.0' }),
 }
 
-/**
- * Uses each client on an agent's endpoint and on the shared one. `signUp` creates agents with a trial of 10 messages.
- */
+/** Uses each client on an agent's endpoint and on the shared endpoint. `signUp` creates the agents. */
 export async function officialClients(base: string, signUp: (name: string) => Promise<Agent>): Promise<void> {
   for (const make of Object.values(taskClients)) {
     const [sender, recipient] = [await signUp('client'), await signUp('worker')]

@@ -1,7 +1,7 @@
 /**
  * Agents ask each other over REST and wait for the answers, while callers hang up and the server is killed. Each answer
- * must arrive for its own question once, except repeats that are marked. For a longer run: `ASKS=10000 ASK_KILLS=10
- * ASK_RUNTIMES=node,deno,bun`.
+ * must arrive for its own question, and only once unless the repeat is marked. For a longer run: `ASKS=10000
+ * ASK_KILLS=10 ASK_RUNTIMES=node,deno,bun`.
  */
 import { join } from 'node:path'
 import process from 'node:process'
@@ -30,11 +30,11 @@ interface Message {
   replayed?: true
 }
 
-test.each(runtimes)('each answer arrives for its own question on %s', async (runtime) => {
+test.each(runtimes)('on %s, each answer arrives for its own question', async (runtime) => {
   const { url, env, keys } = await prepared()
   let server = await startServe(runtime, env)
   let isDone = false
-  /** Every arrival of an answer, by question. */
+  /** All answers that arrived, by question. An answer may arrive repeatedly. */
   const arrived = new Map<string, Message[]>()
   const arrives = (question: string, message: Message) => {
     expect(message.message).toBe(`re ${question}`)
@@ -60,8 +60,8 @@ test.each(runtimes)('each answer arrives for its own question on %s', async (run
     server = await startServe(runtime, env)
   }
   await Promise.all(asking)
-  // The answer to an abandoned call is in the inbox. If it was sent just when the caller left, a repeat of the call
-  // gets it.
+  // The answer to an abandoned call is in the inbox. If the answer was sent just as the caller hung up, a repeat of the
+  // call gets it.
   for (const [pair, { asking }] of keys.entries()) {
     await until(async () => {
       const messages = await read(url, asking)
@@ -104,7 +104,7 @@ async function prepared() {
   return { url, env, keys }
 }
 
-/** Asks until the answer arrives. A caller that hangs up repeats the call, or leaves the answer to its inbox. */
+/** Asks until the answer arrives. After hanging up, a caller repeats the call, or leaves the answer in the inbox. */
 async function ask(
   url: string,
   key: string,

@@ -78,7 +78,7 @@ async function enlarge({ url }: TemporaryDatabase): Promise<string> {
 }
 
 test.each(runners)(
-  'on %s, a backup under load can be restored and contains every message acknowledged before it',
+  'on %s, a backup under load can be restored, and contains every message acknowledged before it began',
   async (runner) => {
     const { agents: [reader, ...senders] } = await seedAgents(database.url, ['reader', 'ada', 'ben', 'cora', 'dan'])
     const ledger = new Ledger()
@@ -91,7 +91,7 @@ test.each(runners)(
       const begin = ledger.acknowledged.size + 100
       await waitFor('some messages', () => ledger.acknowledged.size > begin)
       const before = [...ledger.acknowledged]
-      // The backup is in the target's folder, because on Deno a restore can read only that folder.
+      // The backup is in the folder of the database to restore, because on Deno a restore can read only that folder.
       const file = join(other.folder, `${round}.backup`)
       const startedAt = performance.now()
       expect(await run(database.url, ['backup', file])).toMatchObject({ code: 0, file, encrypted: true })
@@ -160,7 +160,7 @@ test.each(runners)('on %s, kill -9 during a backup and during a restore leaves t
   expect(names().filter((name) => name.includes('.copy-'))).toEqual([])
   expect(await run(database.url, ['backup', file], key, runner)).toMatchObject({ code: 0, messages: 20 })
   await server.stop()
-  // A partial file that a killed restore has left.
+  // Stands for the partial file that a killed restore leaves.
   copyFileSync(file, `${pathOf(database)}.restoring`)
   expect(await run(database.url, ['restore', file], key, runner)).toMatchObject({ code: 0, messages: 20 })
   server = await startServe(runner, { DATABASE_URL: database.url })

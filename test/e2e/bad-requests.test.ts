@@ -31,7 +31,7 @@ test.each(runtimes)('%s: an interrupted upload does not cause an error in the lo
     for (const [length, text] of [['Content-Length: 999', '{"a":'], ['Transfer-Encoding: chunked', '5\r\n{"a":\r\n']]) {
       const socket = open(['POST', path], [`Content-Type: ${type}`, `Accept: ${json}, text/event-stream`, length], text)
       await once(socket, 'connect')
-      // Wait until the server has read the request's head. Otherwise it may see the end before it reads the body.
+      // Wait until the server has read the request's head. Otherwise the server may see the disconnection first.
       await fetch(`${server.url}/healthz`)
       socket.destroy()
       sent++
@@ -43,7 +43,7 @@ test.each(runtimes)('%s: an interrupted upload does not cause an error in the lo
   expect(stderr.replace(/.*A new key ring was made.*/, '')).not.toMatch(/"level":"(warn|error)"/)
 })
 
-// HAProxy sends such requests with a plain `option httpchk`.
+// With a plain `option httpchk`, HAProxy sends such requests.
 test.each(runtimes)(
   '%s: a request without Host gets 200 at probes and 400 elsewhere, without an error in the log',
   async (runtime) => {
@@ -86,7 +86,7 @@ test.each(runtimes)(
   },
 )
 
-// Bun refuses such requests itself, without a body.
+// Not on Bun, which refuses such requests itself, without a body.
 test.each(['node', 'deno'] as const)('%s: a malformed request gets an error response with a body', async (runtime) => {
   await start(runtime)
 
@@ -109,7 +109,7 @@ async function start(runtime: (typeof runtimes)[number]): Promise<void> {
   server = await startServe(runtime, { DATABASE_URL: database.url, LOG_LEVEL: 'debug' })
 }
 
-/** The number of requests other than probes that the server has logged. */
+/** Returns the number of requests other than probes that the server has logged. */
 function requestsLogged(): number {
   return server.stderr().split('"message":"request"').length - 1 -
     server.stderr().split('"path":"/healthz"').length + 1
@@ -122,7 +122,7 @@ function open([method, path]: string[], headers: string[] = [], body = ''): Sock
   return socket
 }
 
-/** The status line and the body of a response. */
+/** Returns the status line and the body of a response. */
 async function answerTo(socket: Socket): Promise<[string, unknown]> {
   let answer = ''
   socket.setEncoding('utf8').on('data', (text) => answer += text)
@@ -142,14 +142,14 @@ const requests: Record<string, { first: string; then?: string }> = {
   'a body in drips': { first: `${head}Host: localhost\r\nContent-Length: 1000\r\n\r\n{`, then: ' ' },
 }
 
-/** The requests that are closed. Bun never closes slow ones, because every byte resets its timeout. */
+/** The requests whose connection is closed. On Bun, each byte resets the timeout, so slow requests stay open. */
 const closed: Record<Runtime, string[]> = {
   node: Object.keys(requests),
   deno: Object.keys(requests),
   bun: ['nothing', 'half a header', 'half a body'],
 }
 
-describe.runIf(isLong)('slow requests in the long form', { concurrent: true }, () => {
+describe.runIf(isLong)('requests that clients send slowly or incompletely', { concurrent: true }, () => {
   test.each(runtimes)('on %s, connections with incomplete or slow requests are closed within 40 s', async (runtime) => {
     const database = temporaryDatabase()
     const server = await startServe(runtime, { DATABASE_URL: database.url })
@@ -162,7 +162,7 @@ describe.runIf(isLong)('slow requests in the long form', { concurrent: true }, (
   })
 })
 
-/** The seconds until the server closes the connection, at most 60. */
+/** Returns the seconds until the server closes the connection, at most 60. */
 async function secondsUntilClosed(port: number, { first, then }: { first: string; then?: string }): Promise<number> {
   const startedAt = performance.now()
   const seconds = () => (performance.now() - startedAt) / 1_000

@@ -15,9 +15,9 @@ const isLocalFile = CHAOS_DATABASE === 'file'
 // A longer run has no timeout, because it takes as long as the machine needs.
 const testTimeoutMs = seconds === undefined ? 120_000 : 0
 
-// This test runs only in the long form, because the next one also kills processes.
+// Only in the long form, because the next test also kills processes.
 test.skipIf(seconds === undefined || isLocalFile)(
-  'three randomly killed processes lose nothing, duplicate nothing, and keep the order',
+  'three processes killed at random lose nothing, duplicate nothing, and keep the order',
   async () => {
     await expectPromises({ seconds: seconds ?? 6, killDatabase: false })
   },
@@ -25,7 +25,7 @@ test.skipIf(seconds === undefined || isLocalFile)(
 )
 
 test.skipIf(isLocalFile)(
-  'randomly killed processes keep all guarantees when the libsql-server is killed too',
+  'processes killed at random keep all guarantees when the libsql-server is killed too',
   async () => {
     await expectPromises({ seconds: seconds ?? 4, killDatabase: true })
   },
@@ -34,7 +34,7 @@ test.skipIf(isLocalFile)(
 
 if (isLocalFile) {
   test.each(chosenRuntimes)(
-    'a randomly killed process on a local file keeps all guarantees, on %s',
+    'on %s, a process on a local file that is killed at random keeps all guarantees',
     async (runtime) => {
       if (runtime === 'binary') await buildBinary()
       await expectPromises({ seconds: seconds ?? 6, killDatabase: false, isLocalFile, runtimes: [runtime] })

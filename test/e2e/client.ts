@@ -49,8 +49,8 @@ export function toolOutput({ content: [{ text }] }: any): any {
 }
 
 /**
- * Resolves when the server has authenticated the first call of an agent. A wait in this call has then begun too. `key`
- * belongs to another agent of the account.
+ * Resolves when the server has authenticated an agent's first call. If the call waits, its wait has begun by then.
+ * `key` belongs to a different agent of the account.
  */
 export async function firstCall(base: string, key: string, alias: string): Promise<void> {
   await waitFor(`the first call of @${alias}`, async () => {

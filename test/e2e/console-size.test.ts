@@ -1,4 +1,4 @@
-/** Response times of the web pages with a very long history. Only `npm run lab -- console-size` runs it. */
+/** Response times of the web pages with a very long history. Only `npm run lab -- console-size` runs the test. */
 import { createClient } from '@libsql/client'
 import { join } from 'node:path'
 import process from 'node:process'
@@ -14,7 +14,7 @@ import { keepFigures } from '../support/proof-log.ts'
 import { pause } from './load.ts'
 
 const messages = Number(process.env.CONSOLE_MESSAGES ?? 0)
-/** The number of agents and of conversations. Each agent writes a tenth of the messages, all to the next agent. */
+/** The number of agents and of conversations: each agent writes a tenth of the messages, all to the next agent. */
 const agents = 10
 const times = 10
 const pages = {
@@ -42,13 +42,13 @@ test.runIf(messages > 0)('every page responds in an account with a very long his
   client.close()
 
   const grid = await emptyGrid({ url }) as TestGrid
-  // The benchmark's messages are dated within the last month.
+  // The generated messages are dated within the last month.
   grid.clock.now = Date.now()
   const worker = await startWorker(grid.store)
   const startedAt = performance.now()
   const followers = (await rows(grid, 'SELECT name FROM projections')).map(({ name }) => name as StoredFollower)
   const isBehind = (name: StoredFollower) => grid.store.loop.behind(name) > 0
-  // This wait has no time limit.
+  // Wait until all followers are up to date, without a time limit.
   do await pause(1_000)
   while (grid.store.loop.pulse === undefined || followers.some(isBehind))
   const filedSeconds = Math.round((performance.now() - startedAt) / 1_000)

@@ -21,7 +21,7 @@ test('a post to a channel of 500 reaches all members or none after kill -9', asy
   for (let round = 0; round < rounds; round++) {
     const server = await startServe('node', { DATABASE_URL: database.url })
     const load = sendUntilGone(server.url, senders, '#general', ledger)
-    // The first round is killed before any post is acknowledged.
+    // In the first round, the server is killed before any post is acknowledged.
     if (round > 0) await load.firstAnswer
     await pause(Math.random() * 60)
     server.signal('SIGKILL')

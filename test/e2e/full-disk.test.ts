@@ -15,9 +15,9 @@ import { a2a, callTool, get } from './client.ts'
 const disk = smallDisk(48)
 afterAll(() => disk?.remove())
 
-// Without permission to mount, the test is skipped, but fails in CI.
+// Without permission to mount a disk, the test is skipped, except under CI, where it fails.
 describe.skipIf(!disk && !process.env.CI).each(someRuntimes)('a full disk on %s', (runtime) => {
-  test('an almost full disk refuses only sends, and a grid on a full disk reports it, can start, and recovers', async () => {
+  test('a grid on an almost full disk refuses only sends; a grid on a full disk reports the full disk, can start, and recovers', async () => {
     const folder = join(disk!.folder, runtime)
     const env = { DATABASE_URL: `file:${folder}/grid.db` }
     const { adminKey, agents: [reader, sender] } = await seedAgents(env.DATABASE_URL, ['reader', 'sender', 'gone'])

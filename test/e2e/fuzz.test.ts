@@ -17,7 +17,7 @@ const connections = 8
 const runtime = ['bun', 'deno'].find((name) => name in process.versions) ?? 'node'
 const msPerRequest = 50
 
-/** Without these settings, most requests would only reach a limit. The clock advances with each request. */
+/** Without these settings, most requests would only reach a limit. */
 const env = {
   CALLS_PER_SECOND: '0',
   MESSAGES_PER_DAY: '0',
@@ -27,7 +27,7 @@ const env = {
   SIGNUP_PER_HOUR: '10000',
 }
 
-/** The first fault of each kind. The request's number and the seed reproduce it. */
+/** The first fault of each kind. The seed and the request's number reproduce the fault. */
 const faults = new Map<string, { n: number; request: string; answer: string }>()
 /** Whether each interface has served an unchanged request. */
 const served = new Map<string, boolean>()
@@ -56,7 +56,7 @@ async function fuzzOneGrid(from: number, to: number): Promise<void> {
   const doors = [...corpus.keys()]
   grid.logs.length = 0
   const inPrototype = Object.getOwnPropertyNames(Object.prototype).length
-  // Check that the unchanged requests are served. Otherwise the test might only cover refused credentials.
+  // Check that each interface serves an unchanged request. Otherwise the test might only cover refused credentials.
   for (const [door, all] of corpus) {
     for (const one of all.filter(({ isLast }) => !isLast)) {
       const { status } = await exchange(Number(port), written(one, host))

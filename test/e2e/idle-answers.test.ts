@@ -1,4 +1,4 @@
-/** How long Bun keeps a connection without traffic. `listen.test.ts` tests Node. */
+/** How long Bun keeps connections without traffic open. `listen.test.ts` tests the same on Node. */
 import { connect } from 'node:net'
 import { expect, test } from 'vitest'
 import { startProgram } from '../support/process.ts'

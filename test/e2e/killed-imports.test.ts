@@ -1,6 +1,6 @@
 /**
  * `import-account` and the server on its database are killed (SIGKILL) in turn, and the import is repeated. The account
- * moves from Node to Bun. The long form has 20,000 messages and 20 kills.
+ * moves from a grid on Node to one on Bun. The long form has 20,000 messages and 20 kills.
  */
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -30,7 +30,7 @@ const kills = isLong ? 20 : 2
 const settings = { OAUTH_CIMD: 'off', LOG_LEVEL: 'error' }
 
 test(
-  'after repeatedly killed imports, each agent has the same data on the new grid as on the old one',
+  'after an import that was killed repeatedly, each agent has the same data on the new grid as on the old grid',
   async () => {
     const source = await filledGrid()
     const target = temporaryDatabase()
@@ -67,14 +67,14 @@ test(
       expect(await everythingOf(server, String(keyOf.get(alias)))).toEqual(before)
     }
     await Promise.all([old.stop(), server.stop()])
-    // Traffic and usage counts are not compared, because an archive does not contain them.
+    // Traffic and usage counts are not checked, because an archive does not contain them.
     expect(await recount({ url: target.url }, { withHistory: false })).toEqual([])
     target.remove()
   },
   isLong ? 600_000 : undefined,
 )
 
-/** The bytes by which an import enlarges a database. */
+/** Returns the number of bytes by which an import enlarges a database. */
 async function bytesOfImport(words: string[]): Promise<number> {
   const database = temporaryDatabase()
   const server = await startServe('bun', { ...settings, DATABASE_URL: database.url })
@@ -112,7 +112,7 @@ async function filledGrid() {
   return { alice, bob, url, file, fingerprint: JSON.parse(stdout).fingerprint as string }
 }
 
-/** Everything that an agent can list, find and read, without presence. */
+/** Returns everything that an agent can list, find and read, except presence. */
 async function everythingOf({ url }: ServerProcess, key: string) {
   // Wait for the search index, which is updated after the messages.
   await waitFor('the last message to be found', async () => {

@@ -1,6 +1,6 @@
 /**
- * Processes are killed (SIGKILL) at random moments of their work, and nothing may be partly done. For more kills:
- * `KILLS=200 npx vitest run --config test/vitest.config.ts test/e2e/killed-processes.test.ts`.
+ * Processes are killed (SIGKILL) at random moments, and must leave nothing half done. For more kills: `KILLS=200 npx
+ * vitest run --config test/vitest.config.ts test/e2e/killed-processes.test.ts`.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -25,7 +25,7 @@ import { startSqld } from '../support/sqld.ts'
 
 const kills = Number(process.env.KILLS ?? 2)
 
-/** The check after the kills, for each job of `test/support/killed-process.ts`. */
+/** The check after the kills, for each kind of work of `test/support/killed-process.ts`. */
 const works: Record<string, (grid: TestGrid) => Promise<void>> = {
   conversations: expectPlaced,
   tasks: expectEvents,
@@ -41,7 +41,7 @@ test.each(Object.keys(works).flatMap((work) => [[work, 'a local file'], [work, '
     const { acme, evil, alice, bob, eve } = prepared
     const desk = await evil.agent('desk', { visibility: 'public' })
     await createChannel(acme.store, { name: 'general', members: ['alice', 'bob'] })
-    // Messages between automated agents never count as runaway.
+    // Conversations between automated agents are never paused as runaway.
     for (const agent of ['alice', 'bob']) await setAutomated(acme.store, { agent, isAutomated: true })
     await setAutomated(evil.store, { agent: 'desk', isAutomated: true })
     if (work === 'approvals') {
@@ -91,7 +91,7 @@ async function runAndKill(url: string, work: string, agents: string): Promise<vo
   expect(signal).toBe('SIGKILL')
 }
 
-/** Each message has its positions once, and they equal those of a rebuild. See docs/architecture.md. */
+/** Expects each message to be placed once, as a rebuild would place it. See docs/architecture.md. */
 async function expectPlaced(grid: TestGrid): Promise<void> {
   await followLog(grid.store)
   const read = async () => await Promise.all([grid.acme.id, grid.evil.id].map((id) => projected(grid, id)))
@@ -114,7 +114,7 @@ async function expectPlaced(grid: TestGrid): Promise<void> {
   expect(await read()).toEqual(kept)
 }
 
-/** Each task's events are numbered 1 to N, and match the task. See docs/delivery.md, "Tasks". */
+/** Expects that each task's events are numbered 1 to N, and match the task. See docs/delivery.md, "Tasks". */
 async function expectEvents(grid: TestGrid): Promise<void> {
   const account = storeOf(grid, grid.alice)
   const sql = 'SELECT id, state, expires_at FROM tasks WHERE account_id = ?'
@@ -131,7 +131,7 @@ async function expectEvents(grid: TestGrid): Promise<void> {
   }
 }
 
-/** Each agent is in one account, together with its key, its inbox and the tasks it has to answer. */
+/** Expects that each agent is in one account, together with its key, its inbox and its open tasks. */
 async function expectOneHome(grid: TestGrid): Promise<void> {
   const { acme, evil } = grid
   const accounts = await rows(grid, 'SELECT id, state FROM accounts WHERE id NOT IN (?, ?)', [acme.id, evil.id])
@@ -160,7 +160,7 @@ async function expectOneHome(grid: TestGrid): Promise<void> {
   }
 }
 
-/** Each message was decided once, then delivered or refused once. A pair's messages are in decision order. */
+/** Expects one decision and one outcome per message, and a pair's messages in the order of the decisions. */
 async function expectDecidedOnce(grid: TestGrid): Promise<void> {
   const { acme, clock, store } = grid
   const people = (await acme.store.read.team.members()).slice(0, 2).map(({ userId }) =>

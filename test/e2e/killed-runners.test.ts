@@ -19,7 +19,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** The critical steps. `npm run lab -- runners` covers all steps, many times. */
+/** The critical steps. `npm run lab -- runners` covers all steps many times. */
 const steps: KillStep[] = [
   'runner: lease answered',
   'runner: child begun',

@@ -1,6 +1,6 @@
 /**
  * A worker that takes the next message with each answer is killed or disconnected at every step. See
- * docs/protocol/rest.md, "Inbox". The worker is a process that connects through a proxy, which recognises the step.
+ * docs/protocol/rest.md, "Inbox". The worker is a process that connects through a proxy, which detects the step.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createServer, type Server } from 'node:http'
@@ -59,7 +59,7 @@ let proxy: Server
 let running: ChildProcess | undefined
 let armed: { step: string; fault: (typeof faults)[number] } | undefined
 let clock: NodeJS.Timeout
-/** The asking agent's key. Each round has another asker, because a conversation with so many turns would be paused. */
+/** The asking agent's key. Each round has a new asker, because a conversation with so many turns would be paused. */
 let asker: string
 /** The calls that the grid has received and not yet answered. */
 const open = new Set<string>()
@@ -118,7 +118,7 @@ test('each question is answered exactly once, at whatever step the worker is kil
     for (const fault of faults) {
       for (const step of steps) {
         const [call, state] = step.split(' ')
-        // Only a newly started worker requests a lease. Afterwards it waits in the call that sends its answer.
+        // Only a new worker requests a lease. Later it waits in the call that sends its answer, so it is killed here.
         if (call === 'leases') await kill()
         armed = state === 'waits' ? undefined : { step, fault }
         start()
@@ -171,7 +171,7 @@ async function kill(): Promise<void> {
   await ended
 }
 
-/** Whether every question is acknowledged. After that, no second answer can follow. */
+/** Whether every question is acknowledged, so that no second answer can follow. */
 async function isAllDone(): Promise<boolean> {
   const sql = `SELECT 1 FROM v_deliveries WHERE account_id = ? AND agent_id = ?
     AND (state <> 'read' OR lease_id IN (SELECT id FROM leases WHERE account_id = ?))`
@@ -182,7 +182,7 @@ async function ask(message: string): Promise<string> {
   return (await post(grid, asker, { to: '@bob', message })).body.message_id
 }
 
-/** The questions to which the asker has received new answers. */
+/** Returns the ids of the questions to which the asker has received new answers. */
 async function newAnswers(): Promise<string[]> {
   const { body } = await lease(grid, asker)
   if (body.lease_id === null) return []

@@ -41,7 +41,7 @@ test(
 )
 
 test.each([['killed', 'SIGKILL'], ['suspended', 'SIGSTOP']] as const)(
-  'messages of a process that was %s on libsql-server are redelivered by another after 60 s, once and marked',
+  'messages of a process on libsql-server that was %s are redelivered by another process after 60 s, once and marked',
   async (_, signal) => {
     const sqld = await startSqld()
     servers.push(sqld)
@@ -59,7 +59,7 @@ test.each([['killed', 'SIGKILL'], ['suspended', 'SIGSTOP']] as const)(
     await recovery.start()
     await anyLease(grid)
 
-    // The calls stand for heartbeats 15 s apart. The other process wrote a heartbeat when it started.
+    // Each call stands for the next heartbeat, 15 s later. The other process wrote a heartbeat when it started.
     for (let n = 0; n < 3; n++) await recovery.heartbeat()
     const early = await readMessages(bob, {})
     for (let n = 0; n < 3; n++) await recovery.heartbeat()
@@ -70,7 +70,7 @@ test.each([['killed', 'SIGKILL'], ['suspended', 'SIGSTOP']] as const)(
     expect(again.messages).toMatchObject([{ message: 'hi', redelivered: true }])
     expect(rest.messages).toEqual([])
     if (signal === 'SIGSTOP') {
-      // The process continues, and its late response has no effect.
+      // The suspended process continues. Its late response has no effect.
       server.signal('SIGCONT')
       expect((await answer).messages).toMatchObject([{ message: 'hi' }])
       expect((await callTool(server.url, grid.bob.key, 'read_messages')).messages).toEqual([])

@@ -10,7 +10,7 @@ import { person, signedIn } from '../support/people.ts'
 import { type ServerProcess, startServe } from '../support/process.ts'
 import { useDatabase } from '../support/use-database.ts'
 
-describe.skipIf(!hasBrowser)('live pages across a restart', () => {
+describe.skipIf(!hasBrowser)('an open page of a server that restarts', () => {
   const visit = useBrowser()
   const database = useDatabase()
   let visitor: Visitor

@@ -1,8 +1,8 @@
-/** Senders that record the acknowledged messages, and the comparison with the inbox. */
+/** Senders that record acknowledged messages, and functions that compare these messages with the inbox. */
 import { setTimeout } from 'node:timers/promises'
 import { callTool } from './client.ts'
 
-/** Pauses a load: before a call is repeated, or until a planned or random fault. */
+/** Waits between two steps of a load, such as before a call is repeated or a fault is caused. */
 export async function pause(ms: number): Promise<void> {
   await setTimeout(ms)
 }
@@ -58,7 +58,7 @@ export async function readAll(base: string, reader: LoadedAgent): Promise<Map<st
   }
 }
 
-/** Faults that must never occur: messages that were acknowledged but lost, stored twice, or never sent. */
+/** Finds faults that must never occur: messages that were acknowledged but lost, stored twice, or never sent. */
 export function faults(ledger: Ledger, times: Map<string, number>) {
   return {
     lost: [...ledger.acknowledged].filter((text) => !times.has(text)),

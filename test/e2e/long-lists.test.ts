@@ -42,17 +42,17 @@ test('a server with 256 MB survives 204 long lists that clients do not read, and
   const served = await Promise.all(stalled.map(bytesOf))
   const megabytes = served.reduce((sum, bytes) => sum + bytes, 0) / 1_000_000
   console.log(`${megabytes.toFixed()} MB of lists were made; memory grew by ${growth.toFixed()} MB`)
-  // The lists must exceed the operating system's buffers, which are not the server's memory.
+  // The lists must exceed the operating system's buffers, which do not belong to the server's memory.
   expect(megabytes).toBeGreaterThan(8)
   expect(growth).toBeLessThan(100)
 })
 
-/** The server's resident memory, in MB. */
+/** Returns the server's resident memory, in MB. */
 function memoryMb(): number {
   return Number(readFileSync(`/proc/${server.pid}/status`, 'utf8').match(/VmRSS:\s*(\d+) kB/)![1]) / 1_024
 }
 
-/** Requests six lists over one connection, more than the system buffers, and does not read the responses. */
+/** Requests six lists over one connection, but does not read the responses, which exceed the system's buffers. */
 async function askAndStall(key: string): Promise<Socket> {
   const socket = connect(server.port, '127.0.0.1')
   socket.on('error', () => {})
@@ -72,7 +72,7 @@ async function askAndStall(key: string): Promise<Socket> {
   return socket
 }
 
-/** The number of bytes that arrive until the connection is closed. */
+/** Returns the number of bytes that arrive until the connection is closed. */
 function bytesOf(socket: Socket): Promise<number> {
   let bytes = 0
   socket.on('data', (chunk) => bytes += chunk.length).resume()
@@ -96,7 +96,7 @@ function headersOf(key: string) {
   }
 }
 
-/** An account with many agents and admins, and one with two agents. */
+/** Creates an account with many agents and admins, and an account with two agents. */
 async function fill() {
   const store = await openStore(processDeps(readConfig({ DATABASE_URL: database.url, LOG_LEVEL: 'warn' })))
   const open = async (name: string) => {

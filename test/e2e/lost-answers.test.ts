@@ -1,4 +1,4 @@
-/** Clients that disconnect before their response, or die before they read it. See docs/delivery.md, "Reading". */
+/** Clients that disconnect before the response, or die before they read it. See docs/delivery.md, "Reading". */
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -41,7 +41,7 @@ describe.each(runtimes)('lost responses on %s', (runtime) => {
 
   test('messages are redelivered if the client disconnected before the response', async () => {
     const times = await lose(async (request) => {
-      // The server is stopped, so that the request and the disconnection have arrived before it continues.
+      // The server is suspended until both the request and the disconnection have arrived.
       server.signal('SIGSTOP')
       const socket = connect(server.port, '127.0.0.1')
       socket.write(request, () => socket.destroy())
@@ -56,11 +56,11 @@ describe.each(runtimes)('lost responses on %s', (runtime) => {
     const times = await lose(async (request) => {
       const isLogged = requestLogged()
       const socket = connect(server.port, '127.0.0.1')
-      // A paused socket leaves the data in the operating system, which then resets the connection.
+      // A paused socket leaves the response in the operating system, which then resets the connection.
       socket.pause()
       socket.write(request)
       await waitFor('the log line of the read', isLogged)
-      // The server wrote the read's response together with that log line, so before it answers this request.
+      // The server sent the read's response together with the log line, so before the response to this request.
       await (await fetch(`${server.url}/healthz`)).text()
       socket.destroy()
       await once(socket, 'close')

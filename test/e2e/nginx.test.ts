@@ -26,7 +26,7 @@ describe.skipIf(!hasNginx)('a grid behind nginx', () => {
     await sqld.stop()
   })
 
-  test('while a process stops, no send fails, and when one is killed, no send with a key fails or is stored twice', async () => {
+  test('while a process stops, no send fails; after a kill, no send with a key fails or is stored twice', async () => {
     const [first, second] = processes
 
     const stopped = await sendAll('a', () => first.signal('SIGTERM'), () => ({}))
@@ -37,7 +37,7 @@ describe.skipIf(!hasNginx)('a grid behind nginx', () => {
     expect(read.sort()).toEqual([...stopped.texts, ...killed.texts].sort())
   })
 
-  test('nginx repeats a send that a process accepted but did not answer only if it has an idempotency key', async () => {
+  test('nginx repeats a send without a response at another process only if the send has an idempotency key', async () => {
     let taken = 0
     const dying = createServer((socket) => {
       socket.on('error', () => {}).once('data', () => {
@@ -94,7 +94,7 @@ describe.skipIf(!hasNginx)('a grid behind nginx', () => {
     return to.request('POST', '/api/v1/messages', all, JSON.stringify({ to: '@bob', message }))
   }
 
-  /** The texts of all of @bob's unread messages, from the process that still runs. */
+  /** Returns the texts of all of @bob's unread messages, from the process that still runs. */
   async function readAll(): Promise<string[]> {
     const texts: string[] = []
     for (;;) {

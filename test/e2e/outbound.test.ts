@@ -16,7 +16,7 @@ test.each(runtimes)(
     const { requests, notification, emails, password } = JSON.parse(stdout)
 
     expect(stderr).toBe('')
-    // No request succeeded at a private or hostile server, and the request to the friendly server did.
+    // Only the request to the friendly server succeeded. The requests to private and hostile servers failed.
     expect(requests).toEqual({
       connections: 0,
       reached: [],

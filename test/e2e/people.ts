@@ -5,7 +5,7 @@ import { browser } from '../support/browse.ts'
 const email = 'olga@scenario.example'
 const password = 'correct horse battery'
 
-/** `setUpPath` is the path that an empty grid prints at its first start. Without it the user must exist. */
+/** `setUpPath` is the path that an empty grid prints at its first start; undefined if the user already exists. */
 export async function peopleScenario(base: string, setUpPath: string | undefined): Promise<void> {
   const request = (path: string, init: RequestInit = {}) => fetch(base + path, { ...init, redirect: 'manual' })
   const newBrowser = () => browser({ deps: { config: { appUrl: base } }, request })

@@ -1,6 +1,6 @@
 /**
- * Parallel agents reserve overlapping names on servers that are killed. Two agents must never hold the same name. `npm
- * run lab -- reservations` runs it longer.
+ * Agents reserve overlapping names concurrently, on servers that are killed. Two agents must never hold the same name.
+ * `npm run lab -- reservations` runs the test longer.
  */
 import process from 'node:process'
 import { expect, test } from 'vitest'
@@ -22,7 +22,7 @@ interface Held {
   name: string
 }
 
-/** The reservations that are certainly held: confirmed, and not yet being released. */
+/** The reservations that are certainly held: they are confirmed, and their release has not begun. */
 class Holdings {
   readonly #held = new Set<Held>()
   readonly doubles: [Held, Held][] = []
@@ -77,7 +77,7 @@ async function race(database: string, runtimes: readonly Runtime[]): Promise<Hol
       done++
       killAtTime()
       if (answer?.status !== 200) {
-        // Release a reservation with an unknown outcome, as a restarted program does.
+        // Release a reservation whose outcome is unknown, as a restarted program does.
         if (answer === undefined) await giveBack(key, name)
         else expect(['already_reserved', 'unavailable', 'write_conflict']).toContain(answer.code)
         continue

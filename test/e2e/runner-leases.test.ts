@@ -15,7 +15,7 @@ test.each([
   ['the answer that acks', '^INSERT INTO idempotency_keys', { isAnswered: true }],
   ['the ack', '^UPDATE deliveries SET lease_id', { isAnswered: false }],
 ])(
-  'kill -9 between the commit of %s and its response loses nothing, and repeats nothing',
+  'a kill -9 between the commit of %s and its response loses nothing, and repeats nothing',
   async (_, fatal, { isAnswered }) => {
     const database = temporaryDatabase()
     const env = { DATABASE_URL: database.url }
@@ -37,7 +37,7 @@ test.each([
     const second = await startServe('node', env)
     const [asAlice, asBob] = [at(second.url, alice.key), at(second.url, bob.key)]
 
-    // Nobody else gets the message, whatever the process did before it died.
+    // No other runner gets the message, whatever the process did before it died.
     expect((await asBob.lease()).lease_id).toBeNull()
     expect((await asBob.peek()).unread).toBe(0)
     if (leaseId !== undefined) {
@@ -55,16 +55,16 @@ test.each([
   600_000,
 )
 
-/** A message released for the fifth time is parked, and each kill may release it once. */
+/** The limit of kills: a message that is released for the fifth time is parked, and each kill may release it once. */
 const kills = 4
 
 test('runners on a grid that is killed repeatedly answer every question exactly once', async () => {
   const database = temporaryDatabase()
   const { agents: [alice, bob] } = await seedAgents(database.url, ['alice', 'bob'])
-  // Each start is 31 s ahead, so earlier leases have expired and their messages are available at once.
+  // Each start sets the clock 31 s ahead, so earlier leases have expired and their messages are available immediately.
   const start = (n: number) => startProgram(ahead, [String(n * 31_000)], { DATABASE_URL: database.url })
   let server = await start(0)
-  // An aborted call also releases its messages. With a shorter time limit, a slow disk would park them.
+  // An aborted call also releases its messages. With a shorter limit than the default, a slow disk would park them.
   const clientOf = ({ key }: { key: string }) => new GridClient({ url: server.url, key })
   const questions = new Map<string, number>()
   for (let n = 0; n < 40; n++) questions.set(await sendPlain(server.url, alice.key, '@bob', `question ${n}`), 0)
@@ -83,7 +83,7 @@ test('runners on a grid that is killed repeatedly answer every question exactly 
       if (messages.length === 0) await pause(50)
     }
   }
-  /** Sends an answer until the grid responds. After a stale lease, another runner has the messages. */
+  /** Sends an answer until the grid responds. A stale lease means that another runner has the messages. */
   const answer = async ({ message_id }: InboxMessage, lease_id: string, next: NextLease | undefined) => {
     const acks = { lease_id, message_ids: [message_id] }
     const request = { to: '@alice', message: 'answer', reply_to_message_id: message_id, acks, next }
@@ -122,7 +122,7 @@ test('runners on a grid that is killed repeatedly answer every question exactly 
 
 const nothing = () => ({ lease_id: null, expires_at: null, messages: [] as InboxMessage[], remaining: 0 })
 
-/** Sends without an idempotency key, so that the process does not die at the statement for keys. */
+/** Sends without an idempotency key, so that the process does not die at the statement that stores keys. */
 async function sendPlain(url: string, key: string, to: string, message: string): Promise<string> {
   const response = await fetch(`${url}/api/v1/messages`, {
     method: 'POST',

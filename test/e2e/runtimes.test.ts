@@ -22,7 +22,7 @@ import { type Sqld, startSqld } from '../support/sqld.ts'
 import { peopleScenario } from './people.ts'
 import { scenario } from './scenario.ts'
 
-/** A remote database has no key ring in its folder, and cards are unsigned without one. */
+/** Cards are signed only with a key ring, and a remote database has no key ring in its folder. */
 const keys = newKeyRing()
 
 const database = useDatabase()
@@ -56,7 +56,7 @@ async function refusesSecond(runtime: Runner): Promise<void> {
 
 const metricsToken = 'a token for metrics'
 
-// The binary contains Bun and the same sources.
+// The binary contains Bun and the program's sources, so only the long form tests it.
 const runners: readonly Runner[] = isLong ? [...runtimes, 'binary'] : runtimes
 
 // OAUTH_CIMD=off, because tests must not access the internet.
@@ -135,7 +135,7 @@ test('the binary works as a single file, reads no settings from its folder, and 
   expect(existsSync(join(folder, 'data/grid.db'))).toBe(true)
 })
 
-/** The grid's warnings and errors, except the first start's warning that a key ring was created. */
+/** Returns the grid's warnings and errors, except the warning of the first start that a key ring was created. */
 function logged({ stderr }: ProcessResult): string[] {
   return stderr.split('\n').filter((line) => line.startsWith('{') && !line.includes('A new key ring was made'))
 }

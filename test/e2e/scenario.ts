@@ -31,7 +31,7 @@ export async function scenario(base: string, adminKey: string): Promise<void> {
 
   await hasACard(base)
   await talksA2a(base, ada, ben)
-  // Agents that receive push notifications, which agents on trial cannot.
+  // These agents are not on trial, because agents on trial cannot receive push notifications.
   await officialClients(base, async (name) => {
     const alias = `${name}-${randomUUID().slice(0, 8)}`
     const { api_key: key } = await callTool(base, adminKey, 'admin_create_agent', { alias })
@@ -77,7 +77,7 @@ async function compressesAssets(base: string): Promise<void> {
   }
 }
 
-/** All agents have the same owner, because trial agents of different accounts cannot write to each other. */
+/** Signs up an agent, with the same owner each time: trial agents of different accounts cannot write to each other. */
 async function signUp(base: string, name: string): Promise<Agent> {
   const alias = `${name}-${randomUUID().slice(0, 8)}`
   const { status, body } = await post(base, '/api/v1/agentic-signup', {

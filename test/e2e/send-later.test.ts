@@ -1,4 +1,4 @@
-/** Scheduled messages while the server is killed. Each is sent once. `LONG_TESTS=1` runs the test. */
+/** Scheduled messages of a server that is killed. Each must be sent once. The test runs only with `LONG_TESTS=1`. */
 import { expect, test } from 'vitest'
 import { isLong } from '../support/long.ts'
 import { startServe, temporaryDatabase } from '../support/process.ts'

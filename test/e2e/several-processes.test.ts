@@ -28,7 +28,7 @@ afterAll(async () => {
   await sqld.stop()
 })
 
-test('an agent deleted at one process is refused at all others, and its waiting calls there end', async () => {
+test('an agent deleted at one process is refused at all others, and its waiting calls at these processes end', async () => {
   const [here, there, elsewhere] = processes.map(({ url }) => url)
   const { key } = await grid.acme.agent('short-lived')
   const wait = mcp(there, key, 'tools/call', { name: 'read_messages', arguments: { wait_seconds: 20 } })
@@ -43,7 +43,7 @@ test('an agent deleted at one process is refused at all others, and its waiting 
   expect(next.map(({ status }) => status)).toEqual([401, 401])
   expect((await wait).body.result).toMatchObject({ isError: true })
   while (await stream.frame() !== undefined);
-  // Usually it takes 300 ms. The margin is for a loaded machine.
+  // Usually the other processes need 300 ms. The margin is for a loaded machine.
   expect(performance.now() - deletedAt).toBeLessThan(2_000)
 })
 
@@ -66,7 +66,7 @@ test('the signup limit per address applies across all processes', async () => {
   const statuses = await Promise.all(Array.from({ length: 20 }, async (_, i) => {
     for (;;) {
       const { status } = await trySignUp(at(i), `crowd-${i}`, '198.51.100.2')
-      // A call gets 503 if it lost to parallel signups several times.
+      // A signup gets 503 if it lost to parallel signups several times.
       if (status !== 503) return status
     }
   }))
@@ -75,7 +75,7 @@ test('the signup limit per address applies across all processes', async () => {
   expect(statuses.filter((status) => status === 429)).toHaveLength(20 - signupPerHour)
 })
 
-test('an idempotency key repeated at other processes gets the same response and stores one message', async () => {
+test('an idempotency key repeated at other processes gets the same response, and only one message is stored', async () => {
   const input = { to: 'bob', message: 'once', idempotency_key: randomUUID() }
   const parallel = await Promise.all(
     Array.from({ length: 40 }, (_, i) => send(at(i), grid.alice.key, input)),
@@ -91,7 +91,7 @@ function send(base: string, key: string, input: { to: string; message: string; i
   return settled(() => tool(base, key, 'send_message', input))
 }
 
-/** Cycles through the processes. */
+/** Returns the address of a process, cycling through all processes. */
 function at(i: number): string {
   return processes[i % processes.length].url
 }

@@ -1,6 +1,6 @@
 /**
- * Days of steady traffic with a clock that jumps by four hours. As much data is removed as arrives. `npm run lab --
- * soak` runs it, but the suite does not.
+ * Days of steady traffic with a clock that jumps by four hours at a time. As much data must be removed as arrives. Only
+ * `npm run lab -- soak` runs the test.
  */
 import process from 'node:process'
 import { expect, test } from 'vitest'
@@ -23,7 +23,7 @@ const days = Number(process.env.SOAK_DAYS ?? 0)
 const retentionDays = 7
 /** The clock jumps by this many hours. Each jump takes about two seconds, until the process's loop runs again. */
 const stepHours = 4
-/** The first day on which as much is removed as arrives: 7 days after messages, and 7 days after a task's end. */
+/** From this day on, removals balance arrivals: messages stay for 7 days, and tasks for 7 days after their end. */
 const steadyDay = 2 * retentionDays + 2
 /** Tables that keep growing: daily counts, a year's activity, signed-up accounts, and the search index. */
 const growing = /^(traffic|usage|activity|accounts|signups|sqlite_\w+|\w*search\w*)$/
@@ -33,14 +33,14 @@ test.runIf(days > 0)('with steady traffic, as much data is removed as arrives', 
   const env = { RETENTION_DAYS: `${retentionDays}`, ALLOW_PRIVATE_TARGETS: '1', CALLS_PER_SECOND: '0' }
   // `inspect` is replaced because the test counts the rows of all accounts, which it would refuse.
   const grid = await testGrid({ env, inspect: () => {} })
-  // The start is in the past, because log rows have the database's time, which the test's clock must not pass.
+  // The start is in the past: log rows have the database's time, and the test's clock must not overtake it.
   grid.clock.now = Date.now() - (days + 1) * day
   const { alice, bob, acme } = grid
   const carol = await acme.agent('carol')
   for (const { alias } of [alice, bob, carol]) await setAutomated(acme.store, { agent: alias, isAutomated: true })
   await createChannel(acme.store, { name: 'all', members: ['alice', 'bob', 'carol'] })
   await createWebhook(acme.store, { url: webhook.url, events: ['message'] })
-  // Hourly jobs use the process's monotonic clock, so it jumps too.
+  // Hourly jobs use the process's monotonic clock, so this clock jumps with the test's clock.
   const ticks = performance.now.bind(performance)
   let jumped = 0
   performance.now = () => ticks() + jumped
@@ -80,7 +80,7 @@ test.runIf(days > 0)('with steady traffic, as much data is removed as arrives', 
   }
 }, 1_200_000)
 
-/** The agents' calls before each jump: all interfaces, and everything that expires. */
+/** Makes the agents' calls before a jump. They cover all interfaces, and everything that expires. */
 async function traffic(grid: TestGrid, carol: TestAgent, n: number, at: number, sent: Record<string, number>) {
   const { alice, bob } = grid
   const call = async (agent: TestAgent, tool: string, args: object) => {
@@ -119,7 +119,7 @@ async function traffic(grid: TestGrid, carol: TestAgent, n: number, at: number, 
   if (at !== 0) await call(bob, 'update_task', { task_id: task.id, state: 'completed', text: 'done' })
 }
 
-/** Resolves when followers are up to date, and webhook events, scheduled and expired messages are done. */
+/** Resolves when followers are up to date, webhook events are sent, and no message has to be sent or to expire. */
 async function untilIdle(grid: TestGrid): Promise<void> {
   const due = `SELECT (SELECT count(*) FROM webhook_events) AS events,
     (SELECT count(*) FROM scheduled_messages WHERE send_at <= :now) AS scheduled,

@@ -1,4 +1,4 @@
-/** Task streams across kills and processes. `npm run lab -- task-streams` runs it with more tasks. */
+/** Task streams across kills, and across processes. `npm run lab -- task-streams` tests more tasks. */
 import process from 'node:process'
 import { expect, test } from 'vitest'
 import { runtimes, startServe, temporaryDatabase } from '../support/process.ts'
@@ -11,7 +11,7 @@ const tasks = Number(process.env.STREAM_TASKS ?? 20)
 const kills = Number(process.env.STREAM_KILLS ?? 3)
 /** Number of events passed from one process to another. */
 const passed = Number(process.env.STREAM_EVENTS ?? 5)
-/** The events of a task: submitted, read, and one for each step of the agent. */
+/** The number of a task's events: submitted, read, and one for each step of the agent. */
 const events = 20
 const steps = events - 2
 /** Number of tasks that an agent works on at a time. */

@@ -1,4 +1,4 @@
-/** Bodies in tiny chunks. No framing may cost much more than a single chunk. docs/security.md, "Requests". */
+/** Bodies in tiny chunks. A body must not cost much more in many chunks than in one. docs/security.md, "Requests". */
 import { Buffer } from 'node:buffer'
 import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
@@ -8,7 +8,7 @@ import { seedAgents } from '../support/seed-agents.ts'
 import { useDatabase } from '../support/use-database.ts'
 
 const database = useDatabase()
-/** A process's CPU time, in milliseconds. */
+/** Returns a process's CPU time, in milliseconds. */
 function cpuOf(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ')
   return (Number(fields[11]) + Number(fields[12])) * 10
@@ -32,7 +32,7 @@ const inOne = Buffer.from(`${bytes.toString(16)}\r\n${'x'.repeat(bytes)}\r\n0\r\
 const inTiny = Buffer.from('1\r\nx\r\n'.repeat(bytes) + '0\r\n\r\n')
 
 test.each(runtimes)(
-  'a body in one-byte chunks costs at most ten times as much as in one chunk, whether or not it is read: %s',
+  'a body in one-byte chunks costs at most ten times as much as in one chunk, whether or not the server reads it: %s',
   async (runtime) => {
     const { agents: [ada] } = await seedAgents(database.url, ['ada'])
     const server = await startServe(runtime, { DATABASE_URL: database.url })

@@ -1,7 +1,7 @@
 /**
- * Two grids on different runtimes have each other's agents as remote agents, and are killed. Nothing is lost, nothing
- * arrives twice, and the order is kept. For a longer run: `TWO_GRIDS_MESSAGES=2000 TWO_GRIDS_KILLS=10 npx vitest run
- * --config test/vitest.config.ts test/e2e/two-grids.test.ts`.
+ * Two grids on different runtimes have each other's agents as remote agents, and are killed in turn. Nothing is lost,
+ * nothing arrives twice, and the order is kept. For a longer run: `TWO_GRIDS_MESSAGES=2000 TWO_GRIDS_KILLS=10 npx
+ * vitest run --config test/vitest.config.ts test/e2e/two-grids.test.ts`.
  */
 import { join } from 'node:path'
 import process from 'node:process'
@@ -21,7 +21,7 @@ interface Side {
   url: string
   env: Record<string, string>
   runtime: Runtime
-  /** The keys of alice, who asks the other grid, and of bob, who answers it. */
+  /** The keys of alice, who asks the other grid's bob, and of bob, who answers the other grid's alice. */
   keys: { alice: string; bob: string }
   server?: ServerProcess
 }
@@ -62,7 +62,7 @@ async function call(side: Side, key: string, tool: string, args: object) {
   }
 }
 
-/** Answers each message once. Resolves to the texts in order. */
+/** Answers each message once. Resolves to the received texts in order. */
 async function answering(side: Side, isDone: () => boolean): Promise<string[]> {
   const seen = new Map<string, string>()
   while (!isDone()) {

@@ -1,6 +1,6 @@
 /**
  * Waits and streams on each runtime, with the real clock and real connections. See docs/protocol/mcp.md, "Waiting and
- * event streams". See docs/conversations.md, "Waiting". See docs/operating/install.md, "Runtimes".
+ * event streams", docs/conversations.md, "Waiting", and docs/operating/install.md, "Runtimes".
  */
 import { afterAll, describe, expect, test } from 'vitest'
 import { GridClient } from '../../src/clients/grid-client.ts'
@@ -94,8 +94,8 @@ describe.each(runtimes)('waiting calls on %s', { concurrent: true }, (runtime) =
       lease: (key: string, signal: AbortSignal) => startLease(url, key, { wait_seconds: 50 }, signal),
     }
     for (const start of Object.values(starts)) {
-      // A server notices a disconnected client only a moment later. Until then it may lease messages to it, and
-      // releases them.
+      // A server notices only after a moment that a client has disconnected. Until then, it may lease messages to the
+      // client, and then releases them.
       await waitFor('a message that was never leased to a caller that left', async () => {
         const alias = `leaving-${agents++}`
         const { api_key } = await callTool(url, adminKey, 'admin_create_agent', { alias })
@@ -180,7 +180,7 @@ async function send(url: string, key: string, to: string, message: string): Prom
   expect((await callTool(url, key, 'send_message', { to, message })).message_id).toBeDefined()
 }
 
-/** An event's JSON-RPC message. */
+/** Returns an event's JSON-RPC message. */
 function messageOf(frame: string) {
   return JSON.parse(frame.split('\n').find((line) => line.startsWith('data: '))!.slice('data: '.length))
 }

@@ -126,7 +126,7 @@ test.each([
   expect(await state()).toEqual(before)
 })
 
-test('one unknown name among ten refuses the change of members or guardrails', async () => {
+test('a change of members or guardrails is refused if one name among ten is unknown', async () => {
   const own = Array.from({ length: 9 }, (_, n) => `own-${n}`)
   for (const name of own) {
     await grid.acme.agent(name)
@@ -145,7 +145,7 @@ test('one unknown name among ten refuses the change of members or guardrails', a
   expect(await state()).toEqual(before)
 })
 
-test('setting a list twice has the same result as once, and an empty list removes all entries', async () => {
+test('setting a list twice has the same result as setting it once, and an empty list removes all entries', async () => {
   const set = async (members: string[], guardrails: string[], skills: string[]) => {
     await admin('admin_set_channel_members', { name: 'general', members })
     await admin('admin_set_agent_guardrails', { alias: 'bob', guardrails })
@@ -189,7 +189,7 @@ test('no tool result contains a token, a hash or an encrypted token', async () =
   for (const secret of Object.values(sealed[0])) expect(answers).not.toContain(secret)
 })
 
-/** The account's rows by table, without credentials and the activity log, which change with each call. */
+/** Returns the account's rows by table, except credentials and the activity log, which change with each call. */
 async function state(): Promise<Record<string, string[]>> {
   const tables = accountTables.filter((table) => table !== 'credentials' && table !== 'activity')
   const found = await Promise.all(tables.map(async (table) => {

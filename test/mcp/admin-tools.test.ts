@@ -13,7 +13,7 @@ beforeEach(async () => {
   grid = await liveGrid()
 })
 
-test("admin_create_agent accepts every field and returns eight, and the agent's key works at once", async () => {
+test("admin_create_agent accepts every field and returns an agent with eight fields, and the agent's key works immediately", async () => {
   const input = {
     alias: 'remote-desk',
     type: 'a2a',
@@ -110,7 +110,7 @@ test('admin_set_agent_skills replaces all skills, creates unknown ones and count
   expect((await adminOf(grid.evil, 'admin_list_skills')).text).toEqual(listed.text)
 })
 
-test("the guardrail tools list guardrails without tokens, and replace an agent's with direction and action", async () => {
+test("the guardrail tools list guardrails without tokens, and replace an agent's guardrails with directions and actions", async () => {
   const config = { maxCharacters: 500 }
   const short = await createGuardrail(grid.evil.store, { name: 'short', provider: 'length', config, action: 'flag' })
   const judge = await createGuardrail(grid.evil.store, {
@@ -152,7 +152,7 @@ test("the guardrail tools list guardrails without tokens, and replace an agent's
   })
 })
 
-test('admin_list_guardrail_providers returns the static list, each with its configuration schema', async () => {
+test('admin_list_guardrail_providers returns the static list of providers, each with its configuration schema', async () => {
   const listed = (await admin('admin_list_guardrail_providers')).text.providers
 
   expect(listed.map(({ id }: { id: string }) => id)).toEqual(providers.map(({ id }) => id))

@@ -54,7 +54,7 @@ test.each(eras)('in the %s era, a message that alice sends is read once by bob',
   expect([again.text, again.more]).toEqual([[], undefined])
 })
 
-test('if more messages are unread, the second text part says so', async () => {
+test('if more messages are unread, the fields next to the messages say so', async () => {
   for (const message of ['one', 'two', 'three']) {
     await callTool(grid, grid.alice.key, 'send_message', { to: 'bob', message })
   }

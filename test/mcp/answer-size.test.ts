@@ -9,7 +9,7 @@ beforeEach(async () => {
   grid = await testGrid()
 })
 
-/** A response's body as sent. */
+/** Returns the size of a response's body as sent. */
 async function bytesOf(what: string, key: string, method: string, params?: Record<string, unknown>): Promise<number> {
   const { body } = await mcp(grid, key, method, params)
   const bytes = Buffer.byteLength(JSON.stringify(body))
@@ -53,7 +53,7 @@ test('admin tools declare whether they are read-only, destructive or idempotent'
   }
 })
 
-test('read_messages has times to the second, and omits a time within the same minute as the previous one', async () => {
+test('read_messages states times to the second, and omits a time within the same minute as the previous one', async () => {
   const times: (string | undefined)[] = []
   for (const milliseconds of [0, 59_000, 2_500, 0]) {
     grid.clock.now += milliseconds

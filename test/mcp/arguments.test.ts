@@ -91,7 +91,7 @@ test.each(eras)('in the %s era, a number with too many digits is a tool error th
   expect((await asBob('read_messages')).text).toEqual([])
 })
 
-test('an admin call whose number has too many digits is logged as refused, and another method gets an error with its id', async () => {
+test("an admin call whose number has too many digits is logged as refused, and other methods get an error with the request's id", async () => {
   const send = (key: string, message: string) =>
     sendWire(grid, key, { headers: wireRequest('legacy', 'ping').headers, body: message })
   const call = '{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"admin_delete_agent","arguments":'
@@ -143,7 +143,7 @@ test('a string of digits stays a string where a string is expected', async () =>
   expect((await asBob('read_messages')).text).toMatchObject([{ message: '5' }])
 })
 
-test('send_message treats reply_to as to if it is an alias, and as reply_to_message_id if it is an id', async () => {
+test('send_message accepts an alias in reply_to as the recipient, and an id in reply_to as reply_to_message_id', async () => {
   const { text: sent } = await asAlice('send_message', { to: 'bob', message: 'question' })
   await asBob('send_message', { reply_to: '@alice', message: 'to' })
   await asBob('send_message', { to: '@alice', reply_to: sent.message_id, message: 'id' })

@@ -47,7 +47,7 @@ test.each(
   await converse(await connect(grid.alice.key), await connect(grid.bob.key))
 })
 
-test('client 1 lists agents, sends, reads, and gets the error of a refused call', async () => {
+test('client 1 of the SDK lists agents, sends, reads, and gets the error of a refused call', async () => {
   const connect = async (key: string) => {
     const client = new ClientV1(info)
     await client.connect(new TransportV1(new URL(gridPath, grid.url), { requestInit: bearing(key) }))
@@ -98,7 +98,7 @@ test('after a signup, a client with only the returned configuration can send and
   await converse(clients[0], clients[1], '@zoe-two')
 })
 
-test('mcp-remote lists agents, sends, reads, and gets the error of a refused call', async () => {
+test('a client behind mcp-remote lists agents, sends, reads, and gets the error of a refused call', async () => {
   const callbackPorts = [await freePort(), await freePort()]
   const alice = await overMcpRemote(grid.alice.key, callbackPorts[0])
   const bob = await overMcpRemote(grid.bob.key, callbackPorts[1])
@@ -126,7 +126,7 @@ test.each(eras)('in the %s era, 200 clients that all use the request id 0 get th
   expect(received).toEqual(agents.map(({ alias }) => `for ${alias}`))
 })
 
-/** Tests the basic operations with two clients. `alias` is that of the second client's agent. */
+/** Tests the basic operations with two clients. `alias` is the alias of the second client's agent. */
 async function converse(alice: AnyClient, bob: AnyClient, alias = '@bob'): Promise<void> {
   const { tools } = await alice.listTools()
   expect(tools.map(({ name }) => name)).toEqual(expect.arrayContaining(['send_message', 'read_messages']))
@@ -154,7 +154,7 @@ function bearing(key: string) {
   return { headers: { Authorization: `Bearer ${key}` } }
 }
 
-/** A client that speaks JSON-RPC with mcp-remote over standard input and output, and through it with the grid. */
+/** Starts a client that speaks JSON-RPC over standard input and output with mcp-remote, which speaks with the grid. */
 async function overMcpRemote(key: string, callbackPort: number): Promise<AnyClient> {
   const home = join(grid.folder, `home-${callbackPort}`)
   mkdirSync(home)

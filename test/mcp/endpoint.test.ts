@@ -186,7 +186,7 @@ test.each([
   expect(answer.body).toMatchObject({ jsonrpc: '2.0', id: null, error: { code } })
 })
 
-test('a body above 512 KiB gets 413, and for a signup above 16 KiB', async () => {
+test('a body above 512 KiB gets 413, and so does a signup above 16 KiB', async () => {
   const padded = (bytes: number) => ({ ...wireRequest('legacy', 'ping'), body: ' '.repeat(bytes) + '{}' })
 
   const large = await sendWire(grid, grid.alice.key, padded(512 * 1024))

@@ -1,6 +1,6 @@
 /**
  * Which messages count as requests, and of which era. The SDK is the reference, but the grid recognises common messages
- * without it.
+ * without the SDK.
  */
 import { classifyInboundRequest, isJSONRPCRequest } from '@modelcontextprotocol/server'
 import { expect, test } from 'vitest'
@@ -51,7 +51,7 @@ test('members of _meta that the grid does not use may have any form', () => {
   expect(judged(request('legacy', '_meta', { progressToken: [] }))).toBe('legacy')
 })
 
-/** A tool call in which one member has the given value. */
+/** Builds a tool call in which one member has the given value. */
 function request(era: Era, member: string, value: unknown): WireRequest {
   const one = wireRequest(era, 'tools/call', { name: 'list_agents', arguments: {} })
   const { params } = one.body

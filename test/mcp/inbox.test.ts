@@ -22,7 +22,7 @@ beforeEach(async () => {
   grid = await liveGrid({ stopping: stop.signal })
 })
 
-test("client 1 is notified of its agent's messages, and other agents of the account are not", async () => {
+test('client 1 of the SDK is notified of messages to its own agent only', async () => {
   const carol = await grid.acme.agent('carol')
   const heard = { bob: [] as string[], carol: [] as string[] }
   const clients = []
@@ -43,7 +43,7 @@ test("client 1 is notified of its agent's messages, and other agents of the acco
   for (const client of clients) await client.close()
 })
 
-test("client 2 is notified of its agent's messages in the modern era, and other agents of the account are not", async () => {
+test('in the modern era, client 2 of the SDK is notified of messages to its own agent only', async () => {
   const carol = await grid.acme.agent('carol')
   const heard = { bob: [] as string[], carol: [] as string[] }
   const clients = []
@@ -64,7 +64,7 @@ test("client 2 is notified of its agent's messages in the modern era, and other 
   await waitFor('the end of all streams', () => grid.store.waiting.streams.count === 0)
 })
 
-test('client 1 can wait for messages longer than plain responses allow', async () => {
+test('client 1 of the SDK can wait for messages longer than plain responses allow', async () => {
   const client = new ClientV1(info)
   await client.connect(new TransportV1(new URL(gridPath, grid.url), { requestInit: bearing(grid.bob.key) }))
   const reading = client.callTool({ name: 'read_messages', arguments: { wait_seconds: 50 } })
@@ -75,7 +75,7 @@ test('client 1 can wait for messages longer than plain responses allow', async (
   await client.close()
 })
 
-test('a listen request for resources that never change is acknowledged without them and ended', async () => {
+test('a listen request for resources that never change is acknowledged without these resources, and then ended', async () => {
   const text = await (await listen(grid.bob, ['grid://agents'])).text()
 
   expect(text).toContain('"notifications":{}')

@@ -14,7 +14,7 @@ beforeEach(async () => {
   grid = await testGrid()
 })
 
-test('invisible characters are removed from a message, and its sender and reader are told', async () => {
+test('invisible characters are removed from a message, and its sender and reader are notified', async () => {
   const sent = await send(`Good\u202e news${hidden}\x1b[2J`)
   const [read] = await inbox()
   const again = await callTool(grid, grid.bob.key, 'read_messages', { since: '1h' })
@@ -33,7 +33,7 @@ test('a message is not marked as changed if it has no invisible characters, or o
   }
 })
 
-test('a message of only invisible characters is refused, and they do not count towards its length', async () => {
+test("invisible characters do not count towards a message's length, and a message of nothing else is refused", async () => {
   expect(await send(hidden)).toMatchObject({
     code: 'invalid_input',
     message: 'The message has only invisible characters. Write text.',

@@ -14,7 +14,7 @@ const isClaim = (sql: string) => /^UPDATE deliveries SET state = 'read', lease_i
 let grid: TestGrid | undefined
 
 test.each(eras)(
-  'in the %s era, messages whose reader disconnects before the response are redelivered, marked',
+  'in the %s era, messages whose reader disconnects before the response are redelivered and marked',
   async (era) => {
     const client = new AbortController()
     grid = await testGrid(atClaim(() => client.abort()))
@@ -57,7 +57,7 @@ test('a release of messages that the database refuses is retried', async () => {
 })
 
 test.each([['an answer in one piece', 20], ['an event stream', 50]])(
-  'messages in %s that the client did not read completely are redelivered, marked, and others are not',
+  'only messages in %s that the client did not read completely are redelivered and marked',
   async (_, wait_seconds) => {
     grid = await testGrid()
     const { app, alice, bob, deps } = grid
@@ -149,7 +149,7 @@ test('if the connection is closed after any number of bytes, each message was ei
     return next.text[0].message === message && next.text[0].redelivered ? 'redelivered' : 'wrong'
   }
 
-  /** Sends a read, and closes the connection after this many bytes of the response, or with 0 during the claim. */
+  /** Sends a read, and closes the connection after this many bytes of the response, or during the claim if 0. */
   function cutOff({ url, bob }: typeof live, bytes: number): Promise<number> {
     const { headers, body } = readRequest(bob.key)
     const lines = Object.entries({ ...headers, Host: new URL(url).host, 'Content-Length': `${body.length}` })

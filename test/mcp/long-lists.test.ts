@@ -128,7 +128,7 @@ interface Entry {
   skills_left_out?: number
 }
 
-/** All pages of alice's list, each requested with the previous page's cursor. */
+/** Returns all pages of alice's list, each requested with the previous page's cursor. */
 async function pagesOf(tool: string, args: Record<string, unknown>): Promise<Entry[][]> {
   const pages: Entry[][] = []
   let cursor: string | undefined

@@ -74,7 +74,7 @@ async function read(name: string, args: Record<string, unknown>): Promise<any> {
   return JSON.parse(part.text)
 }
 
-/** Reads messages. Apart from them, the result may contain only constants, numbers and a cursor. */
+/** Reads messages. Besides the messages, the result may contain only constants, numbers and a cursor. */
 async function readMessages(args: Record<string, unknown>): Promise<Shown[]> {
   const { messages, cursor, has_more, unread, note, ...unknown } = await read('read_messages', args)
   expect(unknown).toEqual({})
@@ -140,7 +140,7 @@ function timed(messages: Shown[]): Shown[] {
   })
 }
 
-/** Reads all unread messages in small results, and joins the pieces of each. */
+/** Reads all unread messages in small results, and joins the pieces of each message. */
 async function readInPieces(maxChars: number): Promise<Shown[]> {
   const whole: Shown[] = []
   for (;;) {
@@ -188,7 +188,7 @@ describe('message frames', () => {
           for (const [n, { way, text }] of batchOfSends.entries()) {
             const kept = withoutInvisible(text.toWellFormed())
             const isAlone = way === 'mcp' || way === 'channel'
-            // Over A2A, the stored text also includes the texts of the parts.
+            // Not compared over A2A, where the stored text also includes the texts of the parts.
             if (text.includes('\0') || (isAlone && kept === '')) expect(ids[n]).toBeUndefined()
             else if (isAlone) expect(stored.get(ids[n]!)?.message).toBe(kept)
           }

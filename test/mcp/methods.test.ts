@@ -61,7 +61,7 @@ test("server/discover returns the modern version, the capabilities and the serve
   })
 })
 
-test.each(eras)('in the %s era, a tool that does not exist or needs another kind of token is unknown', async (era) => {
+test.each(eras)('in the %s era, a tool that does not exist or needs a different kind of token is unknown', async (era) => {
   const unknown = [
     [grid.alice.key, 'admin_list_agents', 'this is the credential of an agent. Call it with an admin key.'],
     [grid.acme.adminKey, 'send_message', 'this is an admin credential. Call it with the key of an agent.'],

@@ -14,7 +14,7 @@ beforeEach(async () => {
 
 const inboxOfBob = async () => (await callTool(grid, grid.bob.key, 'read_messages')).text
 
-test('a message of another account is marked as external, and one of the own account is not', async () => {
+test("a message from a different account is marked as external, and a message from the reader's own account is not", async () => {
   await rows(grid, "UPDATE agents SET visibility = 'public' WHERE account_id = ? AND alias = 'bob'", [grid.acme.id])
   await callTool(grid, grid.eve.key, 'send_message', { to: '@bob', message: 'hello' })
   await callTool(grid, grid.alice.key, 'send_message', { to: '@bob', message: 'hello' })
@@ -27,7 +27,7 @@ test('a message of another account is marked as external, and one of the own acc
   expect(again).toMatchObject([{ external: true, replayed: true }])
   // The response does not reveal the sender's account.
   expect(JSON.stringify([ofEve, again])).not.toMatch(new RegExp(`${grid.evil.id}|Evil`))
-  // For the other account, the answer is external too.
+  // For @eve's account, the answer is external too.
   await callTool(grid, grid.bob.key, 'send_message', { to: '@eve', message: 'yes?' })
   expect((await callTool(grid, grid.eve.key, 'read_messages')).text).toMatchObject([{ user: '@bob', external: true }])
 })

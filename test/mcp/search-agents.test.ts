@@ -47,7 +47,7 @@ test('no cursor contains the name of a public agent that the caller cannot find'
   expect(calls.flatMap(({ found }) => found)).toEqual(['@zoe'])
 })
 
-/** All pages of a search, and how often other work could run during each. */
+/** Returns all pages of a search, each with the number of turns in which other work could run. */
 async function searchAll(agent: TestAgent, args: object) {
   const calls: { found: string[]; cursor?: string; turns: number }[] = []
   let turns = 0

@@ -28,7 +28,7 @@ async function found(agent: TestAgent, query: string, more: object = {}): Promis
 
 const say = (from: TestAgent, to: string, text: string) => sendMessage(storeOf(grid, from), { to, text })
 
-test("a message's sender and recipient can find it by prefixes of its words, in any order", async () => {
+test('the sender and the recipient of a message can find it by prefixes of its words, in any order', async () => {
   await say(grid.alice, 'bob', 'an older deployment')
   const { id } = await say(grid.alice, 'bob', `The Blue deployment ${'went wrong '.repeat(40)}`)
   await say(grid.bob, 'alice', 'which one?')
@@ -96,7 +96,7 @@ test('a search does not find an expired message', async () => {
   expect(await found(grid.bob, 'short')).toEqual([])
 })
 
-test('the words of retracted and removed messages leave the index, even if they were not indexed yet', async () => {
+test('the words of retracted and removed messages leave the index, even if these messages were not indexed yet', async () => {
   const store = storeOf(grid, grid.alice)
   const taken = await say(grid.alice, 'bob', 'a mistaken word')
   expect(await found(grid.alice, 'mistaken')).toHaveLength(1)

@@ -19,7 +19,7 @@ test.each(eras)('in the %s era, the signup endpoint lists only its tool and need
   expect(JSON.stringify(body)).not.toContain('$schema')
 })
 
-test.each(eras)('in the %s era, a signup returns the same as over REST, and its key works at once', async (era) => {
+test.each(eras)('in the %s era, a signup returns the same as over REST, and its key works immediately', async (era) => {
   const signed = await signUp({ owner_email: 'zoe@example.com', alias: 'zoe-agent', skills: ['maths'] }, era)
   const { api_key: key } = signed.text
 

@@ -29,7 +29,7 @@ test.each([[-1], [1.5], ['soon']])('read_messages refuses a wait of %s', async (
   expect(refused.code).toBe('invalid_input')
 })
 
-test.each(eras)('in the %s era, a wait above 20 s returns a stream, with a heartbeat at once', async (era) => {
+test.each(eras)('in the %s era, a wait above 20 s returns a stream that immediately sends a heartbeat', async (era) => {
   const response = await waiting({ wait_seconds: 50 }, era)
   expect(response.headers.get('content-type')).toBe('text/event-stream')
   expect(response.headers.get('cache-control')).toBe('no-cache, no-transform')

@@ -53,7 +53,7 @@ test('50 messages of 1,600 characters arrive once each, in results that clients 
   expect(JSON.stringify(reads)).not.toContain('redelivered')
 })
 
-test('a result has has_more and unread before the messages', async () => {
+test('in a result, has_more and unread precede the messages', async () => {
   await sendMany(25, long)
 
   const { body } = await mcp(grid, grid.bob.key, 'tools/call', { name: 'read_messages', arguments: {} })
@@ -70,7 +70,7 @@ test('read_messages returns longer results if max_chars is given', async () => {
   expect(bytes).toBeGreaterThan(maxAnswerBytes)
 })
 
-test('a message longer than a result is returned alone, and complete', async () => {
+test('a message longer than the usual maximum of a result is returned alone and complete', async () => {
   const text = '文'.repeat(10_000)
   await send(text)
   await send('next')

@@ -51,7 +51,7 @@ test.each(eras)(
   },
 )
 
-test('reading a resource above a limit gets -32000, as for every limit', async () => {
+test('reading a resource above the limit of lists gets -32000, as above every limit', async () => {
   const { lists } = grid.acme.store.waiting
   const [{ id }] = await rows(grid, 'SELECT id FROM credentials WHERE account_id = ? AND agent_id = ?', [
     grid.acme.id,

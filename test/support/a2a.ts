@@ -34,7 +34,7 @@ export async function postA2a(
   return { status: response.status, headers: response.headers, body: JSON.parse(text.replace(/^data: /, '')) }
 }
 
-/** Builds a `message/send` (0.3). The given message fields override the usual ones. */
+/** Builds a `message/send` (0.3). The given message fields override the defaults. */
 export function send03(message: Record<string, unknown> = {}, params: Record<string, unknown> = {}) {
   return request('message/send', {
     message: {
@@ -49,7 +49,7 @@ export function send03(message: Record<string, unknown> = {}, params: Record<str
   })
 }
 
-/** Builds a `SendMessage` (1.0). The given message fields override the usual ones. */
+/** Builds a `SendMessage` (1.0). The given message fields override the defaults. */
 export function send10(message: Record<string, unknown> = {}, params: Record<string, unknown> = {}) {
   return request('SendMessage', {
     message: {
@@ -67,7 +67,7 @@ export function request(method: unknown, params?: unknown, id: unknown = 1) {
   return { jsonrpc: '2.0', id, method, params }
 }
 
-/** Returns an error's `google.rpc.ErrorInfo`. */
+/** Returns the `google.rpc.ErrorInfo` that an error contains. */
 export function errorInfo(reason: string, domain: string, metadata?: Record<string, string>) {
   return { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason, domain, metadata }
 }
@@ -77,12 +77,12 @@ export async function inboxOf(grid: TestGrid, agent: TestAgent): Promise<GridMes
   return (await readMessages(storeOf(grid, agent), {})).messages
 }
 
-/** The path of an agent's own endpoint. */
+/** Returns the path of an agent's own endpoint. */
 export function endpointOf({ alias }: TestAgent): string {
   return `/a2a/v1/agents/${alias}`
 }
 
-/** An item of a stream, in either binding: a comment, or an event with its number and the result in its data. */
+/** A stream item of either binding: a comment, or an event with its number and the result from its data. */
 export interface StreamedEvent {
   id?: number
   comment?: string

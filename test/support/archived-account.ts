@@ -142,7 +142,7 @@ export async function fillAccount(grid: TestGrid): Promise<void> {
   await followLog(store)
 }
 
-/** The account as its owner Ann sees it in the browser. */
+/** Opens the account as its owner Ann does in the browser. */
 export async function ownerOf({ store, clock }: Pick<TestGrid, 'store' | 'clock'>, id: string): Promise<AccountStore> {
   const { id: userId } = (await store.global.users.byEmail('ann@acme.example'))!
   return store.account(id, { type: 'user', userId, role: 'owner', sessionId: 'test', confirmedAt: clock.now })
@@ -160,7 +160,7 @@ type Grid = Pick<TestGrid, 'store' | 'clock' | 'request'>
 export const fixturesFolder = new URL('../fixtures/', import.meta.url)
 export const fixturePhrase = 'open words of a test'
 
-/** The expected result of importing such an archive. */
+/** The expected result of importing one of these archives. */
 export interface Fixture {
   account: string
   fingerprint: string
@@ -169,8 +169,8 @@ export interface Fixture {
 }
 
 /**
- * Summarizes the account by counts and digests, without messages by other accounts. Creates new keys for the agents and
- * reads their inboxes.
+ * Summarizes the account by counts and digests, without the messages of other accounts. Creates new keys for the agents
+ * and reads their inboxes.
  */
 export async function summaryOf(grid: Grid, id: string): Promise<Summary> {
   const lists = await listsOf(grid, id)
@@ -251,8 +251,8 @@ async function everyPage(grid: Pick<TestGrid, 'request'>, key: string, tool: str
 }
 
 /**
- * The names of fields in digests, at every depth. They hold facts about the account. Later builds may add fields,
- * change their order, and change sentences.
+ * The names of the fields that digests contain, at every depth. These fields state facts about the account. All other
+ * fields are left out, because later builds may add fields, reorder them, and reword sentences.
  */
 const facts = [
   ...[

@@ -60,7 +60,7 @@ export function rowsOf(archive: Archive): Record<string, Record<string, unknown>
   return found
 }
 
-/** Checks an archive. Its pieces split lines and characters. Resolves to the number of lines read. */
+/** Reads an archive in pieces that end within lines and characters. Resolves to the number of lines. */
 export async function check({ text, fingerprint }: Archive): Promise<number> {
   let lines = 0
   await readSignedLines(pieces(text), fingerprint, () => void lines++)
@@ -72,7 +72,7 @@ export function readArchive({ text, fingerprint }: Archive, onLine: (line: strin
   return readSignedLines(pieces(text), fingerprint, onLine)
 }
 
-/** Imports an archive. `beforeUnit` gets the number of each unit of rows, and may throw. */
+/** Imports an archive. `beforeUnit` is called before each unit of rows with the unit's number, and may throw. */
 export function importInto(
   store: Store,
   archive: Archive,

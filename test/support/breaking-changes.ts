@@ -28,7 +28,7 @@ export interface Interface {
   schemas: Record<string, Schema>
 }
 
-/** Inputs accepted before must still be accepted. Answers may contain only content that programs expect. */
+/** `input`: everything accepted before must still be accepted. `answer`: only content that programs expect. */
 type Direction = 'input' | 'answer'
 type Schemas = Interface['schemas']
 
@@ -56,7 +56,7 @@ export function breakingChanges(before: Interface, after: Interface): string[] {
   ]
 }
 
-/** Returns a schema's breaking changes. Throws for a keyword it does not know. */
+/** Returns a schema's breaking changes. Throws for a keyword that it does not know. */
 export function schemaChanges(
   before: Schema,
   after: Schema,
@@ -78,7 +78,7 @@ export function schemaChanges(
   })
 }
 
-/** The alternatives of a schema, without `anyOf`, references and multiple types. */
+/** Returns the alternatives of a schema, without `anyOf`, references and multiple types. */
 function variants(schema: Schema, schemas: Schemas): Schema[] {
   const unknown = Object.keys(schema).find((keyword) => !known.has(keyword))
   if (unknown !== undefined) throw new Error(`The comparison does not know the keyword ${unknown} of JSON Schema.`)
@@ -104,7 +104,7 @@ function ofOneVariant(
     return [say(`${old.type ?? 'anything'} is ${now.type ?? 'anything'} now`)]
   }
   const faults: string[] = []
-  // Programs must handle values that are added later, but not arbitrary text.
+  // A list of values in an answer may get further values. It may not become arbitrary text.
   if (values && !(!isInput && valuesOf(given))) {
     const lost = valuesOf(given)?.filter((value) => !values.includes(value)) ?? ['any other value']
     faults.push(...lost.map((value) => say(`${isInput ? 'no longer takes' : 'may be'} ${value}`)))

@@ -37,7 +37,7 @@ export function browser(grid: Visited, address = '203.0.113.9') {
     return response
   }
 
-  /** Follows redirects. `sent` is the answered request, because a 307 repeats it, including its body. */
+  /** Follows redirects. `sent` is the request that `response` answers. A 307 redirect repeats `sent` with its body. */
   async function settle(response: Response, at: string, sent?: RequestInit): Promise<Page> {
     for (let hops = 0; [303, 307].includes(response.status) && hops < 8; hops++) {
       at = response.headers.get('location')!

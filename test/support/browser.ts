@@ -24,7 +24,7 @@ export interface VisitOptions {
 }
 
 export type View = Required<Pick<VisitOptions, 'scheme' | 'viewport'>> & {
-  /** Checks only the layout, in a tenth of the time. */
+  /** Whether to check only the layout, which takes a tenth of the time. */
   isLayoutOnly?: boolean
 }
 
@@ -32,7 +32,7 @@ export type View = Required<Pick<VisitOptions, 'scheme' | 'viewport'>> & {
 export const views: View[] = [
   { scheme: 'light', viewport: 'desktop' },
   { scheme: 'dark', viewport: 'phone' },
-  // A page that is accessible on a phone is also accessible in a smaller window, if it fits into the window.
+  // A page that is accessible on a phone is also accessible in a smaller window, if its layout fits the window.
   { scheme: 'light', viewport: 'small', isLayoutOnly: true },
 ]
 if (process.env.SCREENSHOTS) {
@@ -82,7 +82,7 @@ export function useBrowser(): (options?: VisitOptions) => Promise<Visitor> {
   }
 }
 
-/** Ignores pages with an error status, because Chromium reports them and tests may expect them. */
+/** Whether a console message is a fault. Chromium also reports pages with an error status, which tests may expect. */
 function isFault(message: ConsoleMessage): boolean {
   if (message.text().startsWith('Failed to load resource') && !message.location().url.includes('/assets/')) return false
   return message.type() === 'error' || message.type() === 'warning'
@@ -103,7 +103,7 @@ export async function faultsOf({ page, faults }: Visitor, name: string, seen = v
       ...(isLayoutOnly ? [] : await accessibilityFaults(page)),
     ]
     let inView = await look()
-    // A busy browser sometimes paints the other scheme's colours, or an incomplete page. Only real faults occur twice.
+    // Look again, because a busy browser sometimes paints the other scheme's colours, or an incomplete page.
     if (inView.length > 0) inView = await look()
     found.push(...inView.map((fault) => `${scheme}, ${viewport}: ${fault}`))
   }
@@ -113,7 +113,7 @@ export async function faultsOf({ page, faults }: Visitor, name: string, seen = v
 // `evaluate` returns the value of the last expression. Without `;0`, that value would be all of axe.
 const axeSource = `${readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')};0`
 
-/** Violations found by axe (WCAG 2.2 A and AA, and best practices), each as `impact rule: selector: summary`. */
+/** Returns axe's violations (WCAG 2.2 A and AA, and best practices), each as `impact rule: selector: summary`. */
 export async function accessibilityFaults(page: Page, within?: string): Promise<string[]> {
   if (!await page.evaluate("'axe' in globalThis")) await page.evaluate(axeSource)
   return await page.evaluate(async (within) => {

@@ -83,7 +83,7 @@ const moreArguments: Record<string, Args> = {
   'POST /api/v1/reservations': { names: ['src/**'], shared: true },
 }
 
-/** Groups of alternative fields. A call needs one field of each group. */
+/** Groups of alternative fields. A call that has all fields of a group needs one of them. */
 const alternatives = [['alias', 'id'], ['name', 'id'], ['task_id', 'message_id']]
 
 /** Returns a valid call's arguments: the required ones, and the first of each group of alternatives. */
@@ -114,7 +114,7 @@ function sampleOf(call: string, schema: Schema, field: string, names: Names): un
   return own ?? 'x'
 }
 
-/** The paths of a call's free texts, such as `id`, `members[]` or `guardrails[].name`. */
+/** Returns the paths of a call's free texts, such as `id`, `members[]` or `guardrails[].name`. */
 export function textPaths({ schema }: Call): string[] {
   return pathsIn(schema, '')
 }
@@ -129,7 +129,7 @@ function pathsIn(schema: Schema, path: string): string[] {
   return [...new Set(below.flat())]
 }
 
-/** A valid call's arguments with `value` at a path. In a list, the value is among valid values. */
+/** Returns a valid call's arguments with `value` at a path. In a list, `value` is next to valid values. */
 export function argumentsWith(call: Call, names: Names, path: string, value: string): Args {
   const args = validArguments(call, names)
   const rivals = alternatives.filter((fields) => fields.includes(path)).flat()

@@ -11,7 +11,7 @@ export async function verifyCard(
   keyOf: (kid: string, jku?: string) => JWK | Promise<JWK>,
 ): Promise<void> {
   const verify = verifyAgentCardSignature(async (kid, jku) => await keyOf(kid, jku))
-  // The library logs each invalid signature, but a card has signatures for different verifiers.
+  // Silences the library, which logs each invalid signature. A card has signatures for different verifiers.
   const { debug } = console
   console.debug = () => {}
   try {

@@ -28,12 +28,12 @@ export async function launchChromium(): Promise<Browser> {
   })
 }
 
-/** Closing a page or context takes milliseconds, or seconds on a busy machine. */
+/** Closing a page or context takes milliseconds, and on a busy machine seconds. */
 const closeTimeoutMs = 15_000
 
 /**
  * Closes a page or a context, and gives up after 15 seconds. While a navigation commits, Chromium can acknowledge the
- * close request and then ignore it. `close()` would never resolve. A target that stays open is closed with the browser.
+ * close request and then ignore it, so that `close()` never resolves. The browser closes a target that stays open.
  */
 export async function closeOrGiveUp(target: { close(): Promise<void> }): Promise<void> {
   let timer: NodeJS.Timeout | undefined

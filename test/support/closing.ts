@@ -2,7 +2,7 @@
 
 const opened: (() => Promise<void>)[] = []
 
-/** Closes a resource with the test or file. Returns a function that closes it earlier. It is closed only once. */
+/** Closes a resource at the end of the test or file. Returns a function that closes it earlier, but only once. */
 export function closing(close: () => Promise<void>): () => Promise<void> {
   let closed: Promise<void> | undefined
   const once = () => closed ??= close()

@@ -45,7 +45,7 @@ export async function startCollector(status = 200) {
   }
 }
 
-/** A trace's spans as lines, each below its parent. Siblings are in the order in which they started. */
+/** Formats a trace's spans as lines, each below its parent. Siblings are in the order in which they started. */
 export function treeOf(spans: readonly CollectedSpan[], traceId: string): string {
   const ofTrace = spans.filter((span) => span.traceId === traceId)
     .sort((a, b) => Number(BigInt(a.startTimeUnixNano) - BigInt(b.startTimeUnixNano)))

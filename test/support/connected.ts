@@ -4,7 +4,7 @@ import type { Connection } from '../../src/clients/connections.ts'
 import { applyChanges } from '../../src/clients/files/change.ts'
 import type { ClientName } from '../../src/clients/programs.ts'
 
-/** The planned changes that connect a client as `@ann`. */
+/** Plans the changes that connect a client as `@ann`. */
 export function planFor(client: ClientName, changes: Partial<Connection> = {}, previous?: Connection) {
   const connection = {
     ...placeOf(client, changes.folder),

@@ -26,7 +26,7 @@ export async function approveInBrowser(context: BrowserContext, url: string, per
       await Promise.all([page.waitForURL(/\/oauth\/authorize/), confirm])
       answered = await allow(page, person.entry)
     }
-    // The client may respond with a page, with a redirect, or not at all.
+    // Waits for the client's response, which may be a page, a redirect, or missing.
     await answered.response().catch(() => null)
     return answered.url()
   } finally {
@@ -35,8 +35,8 @@ export async function approveInBrowser(context: BrowserContext, url: string, per
 }
 
 /**
- * Chooses an entry and allows the client. Resolves to the next request: the one to the client, or the one for a fresh
- * proof of identity.
+ * Chooses an entry and allows the client. Resolves to the next request, which goes either to the client or to the page
+ * that asks for a fresh proof of identity.
  */
 async function allow(page: Page, entry: string): Promise<Request> {
   await chooseEntry(page, entry)
@@ -47,12 +47,12 @@ async function allow(page: Page, entry: string): Promise<Request> {
   return next
 }
 
-/** Whether a request goes to the client, because only responses to a client name the issuer. @see RFC 9207 */
+/** Whether a request goes to the client. Only redirects to a client name the issuer. @see RFC 9207 */
 function hasAnswer(request: Request): boolean {
   return new URL(request.url()).searchParams.has('iss')
 }
 
-/** Whether a request is for proof of identity. `@admin` requires proof from the last ten minutes. */
+/** Whether a request opens the page for proof of identity. `@admin` requires proof from the last ten minutes. */
 function isConfirmation(request: Request): boolean {
   return new URL(request.url()).pathname === '/confirm'
 }

@@ -6,7 +6,7 @@ import { rows } from './database.ts'
 import type { TestGrid } from './grid.ts'
 import { sendMessage } from './messaging.ts'
 
-/** Sends a message and places it in a conversation. Resolves to its id and its number. */
+/** Sends a message and places it in a conversation. Resolves to the message's id and number. */
 export async function say(
   grid: TestGrid,
   from: AccountStore,

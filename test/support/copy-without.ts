@@ -3,13 +3,14 @@ import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, wr
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 
-/** Folders that are not copied. Only `node_modules` is linked. */
+/** Folders that are not copied. Of these, only `node_modules` is linked. */
 const left = ['.git', '.mutants', 'data', 'dist', 'screenshots', 'node_modules']
 
 export const featureNames = readdirSync('src/features')
 
 /**
- * Copies the repository without these features' lines; with `isDeleted`, without their folders. The caller deletes it.
+ * Copies the repository without these features' lines; with `isDeleted`, also without the features' folders. The caller
+ * deletes the copy.
  */
 export function copyWithout(names: readonly string[], { isDeleted }: { isDeleted: boolean }): string {
   const copy = mkdtempSync(join(tmpdir(), 'agent-grid-without-'))

@@ -8,17 +8,17 @@ export interface FoundForm {
   page: string
   action: string
   fields: [string, string][]
-  /** The form needs the user's device, for a passkey or a code. */
+  /** Whether the form needs the user's device, for a passkey or a code. */
   needsDevice: boolean
 }
 
-/** The first page and form of each route, by route, such as `/accounts/:account/skills/:skill`. */
+/** The first page and the first form of each route. The keys are routes, such as `/accounts/:account/skills/:skill`. */
 export interface Crawled {
   pages: Map<string, string>
   forms: Map<string, FoundForm>
 }
 
-/** Finds a path's route among `routes`. Routes without parameters take precedence. */
+/** Returns a function that finds a path's route among `routes`. Routes without parameters take precedence. */
 function routesOf(routes: readonly string[]): (path: string) => string | undefined {
   const parameters = (route: string) => route.split(':').length
   const patterns = [...routes].sort((a, b) => parameters(a) - parameters(b))
@@ -68,7 +68,7 @@ export async function crawl(
   return found
 }
 
-/** A page's POST forms. Buttons that submit a form to another address count as further forms. */
+/** Returns a page's POST forms. Buttons that submit a form to another address count as further forms. */
 export function formsOf(html: string, page: string): FoundForm[] {
   const elsewhere = [...html.matchAll(/<button[^>]* form="([^"]*)" formaction="([^"]*)"/g)]
   return [...html.matchAll(/<form([^>]*)>([^]*?)<\/form>/g)].flatMap(([, attributes, inner]) => {
@@ -91,7 +91,7 @@ const typed: Record<string, () => string> = {
   current: () => 'correct horse battery',
   password: () => 'another horse battery',
   email: () => `someone-${names++}@people.example`,
-  // The fields of the local Slack server.
+  // The fields for connecting the local Slack server.
   token: () => botToken,
   signingSecret: () => signingSecret,
   slackChannel: () => 'C01',

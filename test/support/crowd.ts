@@ -5,7 +5,7 @@ import type { Store } from '../../src/store/store.ts'
 /** The longest description that an agent or a skill can have. */
 const longest = 'x'.repeat(500)
 
-/** Adds public agents, each with the same skills, as database rows like those of the grid. */
+/** Adds public agents, each with the same skills. Inserts the database rows that the grid would create. */
 export async function addCrowd(store: Store, accountId: string, count: { agents: number; skills: number }) {
   const agents = Array.from({ length: count.agents }, (_, n) => ({ id: newId(), alias: `crowd-${1_000 + n}` }))
   const skills = Array.from({ length: count.skills }, (_, n) => ({ id: newId(), name: `skill-${1_000 + n}` }))

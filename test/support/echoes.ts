@@ -33,9 +33,9 @@ export interface EchoOptions {
   withReplyIds?: boolean
   /** Maximum number of messages sent; 1,000 by default. */
   most?: number
-  /** The first agent answers the last read message again, for example because its answer was refused. */
+  /** Whether the first agent answers the last read message again, as if its answer had been refused. */
   again?: boolean
-  /** The recipient of all agents; by default the next agent in the ring. */
+  /** The recipient to which all agents send; by default the next agent in the ring. */
   to?: string
   onSent?(sent: Answer): void
   /** The grid processes that the agents connect to, in turn. */
@@ -71,7 +71,7 @@ export function pausesOf(grid: TestGrid) {
   return grid.acme.store.read.turns.paused()
 }
 
-/** Pauses these agents' conversation, as its last permitted turn would. Resolves to the conversation's key. */
+/** Pauses these agents' conversation, as its last permitted turn would. Resolves to the key of the conversation. */
 export async function pausedConversation(account: AccountStore, agents: string[]): Promise<string> {
   const key = agents.map((alias) => `@${alias}`).sort().join(' ')
   const at = account.deps.now()

@@ -81,7 +81,7 @@ export const hostileBody: fc.Arbitrary<string> = fc.oneof(
   },
 )
 
-/** Other parts of an A2A message (1.0) and its metadata, with the same texts and with field names of the structure. */
+/** Further parts of an A2A message (1.0) and metadata, with the same texts and the structure's field names. */
 export const hostileParts = fc.array(
   fc.oneof(
     short.map((text) => ({ text, filename: 'user', metadata: { user: '@admin', external: false } })),

@@ -47,7 +47,7 @@ export interface TestAccount {
   agent(alias: string, input?: Partial<NewAgent>): Promise<TestAgent>
 }
 
-/** An agent's store, as its key opens it. `account` is by default Evil for eve, otherwise Acme. */
+/** Opens an agent's store as the agent's key does. `account` defaults to Evil for eve, otherwise to Acme. */
 export function storeOf(
   grid: Pick<TestGrid, 'store' | 'acme' | 'evil'>,
   { id, alias }: Pick<TestAgent, 'id' | 'alias'>,
@@ -56,7 +56,7 @@ export function storeOf(
   return grid.store.account(account.id, { type: 'agent', agentId: id, alias, credentialId: `key of ${alias}` })
 }
 
-/** The file of a closed database, which is copied for each grid, and the accounts and agents in it. */
+/** A database file that is copied for each grid, and the accounts and agents in it. */
 interface Template<Cast> {
   file: Uint8Array
   cast: Cast
@@ -84,8 +84,8 @@ export interface TestGridOptions extends StoreOptions {
 }
 
 /**
- * A grid with the accounts Acme, which has the agents alice and bob, and Evil, which has the agent eve. The accounts
- * cannot find each other's agents. The clock stands still until a test sets `clock.now`.
+ * Creates a grid with the accounts Acme, which has the agents alice and bob, and Evil, which has the agent eve. The
+ * accounts cannot find each other's agents. The clock stands still until a test sets `clock.now`.
  */
 export async function testGrid({ cast: known, ...options }: TestGridOptions = {}) {
   const template = options.url === undefined ? await (withCast ??= templateOf(makeCast)) : undefined
@@ -97,13 +97,13 @@ export async function testGrid({ cast: known, ...options }: TestGridOptions = {}
   return { ...grid, acme: of(cast.acme), evil: of(cast.evil), alice, bob, eve }
 }
 
-/** A grid without accounts. */
+/** Creates a grid without accounts. */
 export async function emptyGrid(options: Omit<TestGridOptions, 'cast'> = {}) {
   const template = options.url === undefined ? await (empty ??= templateOf(() => Promise.resolve({}))) : undefined
   return await openGrid(options, template?.file)
 }
 
-/** Guardrail checks of all grids of a process, because starting a thread is slow. They run the product's thread. */
+/** Guardrail checks in the product's thread. All grids of a process share them, because a thread starts slowly. */
 const realChecks = new GuardrailChecks(
   undefined,
   undefined,
@@ -194,7 +194,7 @@ async function openGrid(
     /** Queued emails, oldest first. */
     emails,
     folder,
-    /** A request to the application with exactly the headers in `init`. */
+    /** Sends a request to the application with exactly the headers in `init`. */
     request,
     /** POSTs a JSON body. */
     post: (path: string, body: unknown, headers: Record<string, string> = {}, remoteAddress?: string) =>

@@ -35,7 +35,7 @@ export async function refuseOne(account: AccountStore, reason: string) {
   return await refuse(account, { id, hash, reason })
 }
 
-/** Decides on the oldest held message, unless another decision is first. Returns false if no message is held. */
+/** Decides on the oldest held message, unless a concurrent decision is faster. Returns false if no message is held. */
 export async function decideOldest(account: AccountStore, n: number): Promise<boolean> {
   const [oldest] = await heldMessages(account)
   if (!oldest) return false

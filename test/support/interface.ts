@@ -98,7 +98,7 @@ export async function currentInterface(): Promise<Interface> {
   return withoutProse(found) as Interface
 }
 
-/** The labels of all metrics, each as `NAME LABEL`. */
+/** Returns the labels of all metrics, each as `NAME LABEL`. */
 async function metricLabels(): Promise<string[]> {
   const metrics = new Metrics()
   metrics.call({ door: 'rest', verb: 'send', code: 'unavailable', ms: 1 })

@@ -10,7 +10,7 @@ export interface InternationalText {
   text: string
 }
 
-/** Sentences in which a script's or a typographic invisible character has an effect. */
+/** Sentences in which an invisible character has an effect, because the script or the typography uses it. */
 const sentences: [language: string, text: string][] = [
   ['fa', 'نمی\u200cخواهم کتاب\u200cها را بخوانم، خانه\u200cام دور است.'],
   ['fa', 'آن\u200cها گفتند: «بچه\u200cها می\u200cروند» (۱۲\u200cام)'],
@@ -55,7 +55,7 @@ const locales =
     .split(' ')
 const regions = ['DE', 'IR', 'IL', 'IN', 'KH', 'MM', 'EG', 'JP']
 
-/** CLDR's formats in a language: a date, a list of countries, an amount. Right-to-left locales use direction marks. */
+/** Returns CLDR's formats in a language: date, list of countries, amount. Right-to-left locales use direction marks. */
 function localeTexts(locale: string): string[] {
   const names = new Intl.DisplayNames(locale, { type: 'region' })
   const date = new Intl.DateTimeFormat(locale, { dateStyle: 'full', timeStyle: 'long', timeZone: 'Asia/Tehran' })
@@ -67,7 +67,7 @@ function localeTexts(locale: string): string[] {
   ]
 }
 
-/** All texts of the corpus. */
+/** Returns all texts of the corpus. */
 export function internationalTexts(): InternationalText[] {
   const all = [
     ...sentences,
@@ -83,7 +83,7 @@ export function internationalTexts(): InternationalText[] {
 
 const tones = ['', '🏻', '🏼', '🏽', '🏾', '🏿']
 
-/** Emoji that consist of several characters, and many single-character emoji. */
+/** Returns emoji that consist of several characters, and many single-character emoji. */
 export function emojiTexts(): string[] {
   const roles = '⚕️ ⚖️ ✈️ 🌾 🍳 🎓 🎤 🎨 🏫 🏭 💻 💼 🔧 🔬 🚀 🚒 🦯 🦼 🦽 🦰 🦱 🦳 🦲'.split(' ')
   const acts = '🏃 🏄 🏊 🏋 👮 👷 💁 💂 🕵 🙋 🚴 🤷 🦸 🧙 🧝 🧖'.split(' ')

@@ -57,7 +57,7 @@ export async function isolatedAccounts({ isSwapped = false } = {}) {
 
   const foreign = await createEntities(grid, acme, 'acme', alice, alicesMate)
   const deletedForeign = await createDeletedEntities(acme, 'acme')
-  // Only one agent of the caller's account may answer this agent, and it is not the calling agent.
+  // In the caller's account, only `@mate` may answer this agent. The calls come from a different agent.
   const writer = { type: 'agent' as const, agentId: foreign['agent id'], alias: 'acme-agent', credentialId: 'test' }
   await sendMessage(grid.store.account(acme.id, writer), { to: '@mate', text: 'a question of acme' })
   await followLog(grid.store)
@@ -95,7 +95,7 @@ export async function isolatedAccounts({ isSwapped = false } = {}) {
     ...threads.map(({ id }) => ({ ...notice, args: [acme.id, id] })),
     { ...digest, args: [acme.id, user] },
   ])
-  // Each key's first use is recorded now. The clock stands still, so later uses are not recorded.
+  // Record the first use of each key now. The clock stands still, so later uses are not recorded.
   for (const key of [evil.adminKey, eve.key]) await callMcp(grid, key, 'none', {})
   const secrets = await secretsOf(grid, acme)
 
@@ -131,7 +131,7 @@ export function unusedLike(value: string): string {
   return value.slice(0, -1) + (value.endsWith('x') ? 'z' : 'x')
 }
 
-/** Removes the named value, a suggested own alias, and new ids and keys from a response. */
+/** Removes the named value, a suggested alias of the caller's account, and new ids and keys from a response. */
 export function withoutEcho({ outcome, text }: ToolResponse, value: string): string {
   const bare = value.replace(/^[@#]/, '')
   return `${outcome} ${bare === '' ? text : text.replaceAll(bare, '…')}`
@@ -164,7 +164,7 @@ async function createEntities(
   await setSkills(as(agent), { skills: [{ name: `${prefix}-skill`, description: `a skill of ${prefix}` }] })
   const [skill] = await account.store.read.skills.ofAgent(agent.id)
   const message = await sendMessage(as(sender), { to: `@${mate}`, text: `a text of ${prefix}`, conversationId: prefix })
-  // Equals the message in the test cases, so that a case that uses its own idempotency key repeats the send.
+  // Equals the message in the test cases. So a case that uses the key of its own account repeats this send.
   await sendMessage(as(sender), { to: `@${mate}`, text: 'hi', idempotencyKey: `${prefix}-key` })
   const file = await sendMessage(as(sender), {
     to: `@${mate}`,
@@ -264,7 +264,7 @@ interface KeptIds {
   channels: string
 }
 
-/** The ids that `reset` does not remove, as JSON arrays. */
+/** Returns the ids that `reset` does not remove, as JSON arrays. */
 async function keptIdsOf(grid: TestGrid, evil: TestAccount): Promise<KeptIds> {
   const ids = async (table: string) => {
     const found = await rows(grid, `SELECT id FROM ${table} WHERE account_id = ?`, [evil.id])
@@ -324,7 +324,7 @@ async function reset(grid: TestGrid, evil: TestAccount, kept: KeptIds): Promise<
   ])
 }
 
-/** The ids, hashes and names in the owner's rows. Responses to the caller must not contain them. */
+/** Returns the ids, hashes and names in the owner's rows. Responses to the caller must not contain them. */
 async function secretsOf(grid: TestGrid, acme: TestAccount): Promise<string[]> {
   const tables = JSON.parse(await dump(grid, acme)) as string[][]
   const cells = new Set(tables.flat().flatMap((row) => Object.values(JSON.parse(row))))
@@ -346,7 +346,7 @@ async function callRoute(grid: TestGrid, key: string, route: string, args: Recor
   return { outcome: body.error ? String(body.error.code) : 'ok', text: JSON.stringify([status, shown]) + text }
 }
 
-/** `args` contains a send's message fields, or the params of another method. */
+/** `args` contains the message fields of a send, or all params of any other method. */
 async function callA2a(grid: TestGrid, method: string, args: Record<string, unknown>): Promise<ToolResponse> {
   const sends: Record<string, typeof send10> = { SendMessage: send10, 'message/send': send03 }
   const body = sends[method]?.(args) ?? request(method, args)

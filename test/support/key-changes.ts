@@ -21,9 +21,9 @@ import { claimAgents, signUpAs } from './signup.ts'
 export interface KeyCase {
   key: string
   change(): Promise<unknown>
-  /** The key was fetched with a grant. The grant expires by itself, so each use of the key queries the database. */
+  /** Whether the key was fetched with a grant, which expires by itself. So each use of the key queries the database. */
   hasGrant?: true
-  /** The key remains valid after the change. */
+  /** Whether the key remains valid after the change. */
   stays?: true
 }
 
@@ -182,7 +182,7 @@ async function ownerOf(grid: TestGrid): Promise<Person> {
   }
 }
 
-/** A key that an OAuth client fetched for alice. */
+/** Returns a key that an OAuth client fetched for alice. */
 async function fetchedKey(grid: TestGrid) {
   const user = await person(grid, { role: 'member' })
   const { token, grantId } = await accessTokenFor(grid, user.id, grid.acme.id, grid.alice.id)
@@ -190,14 +190,14 @@ async function fetchedKey(grid: TestGrid) {
   return { key: apiKey, grantId, user }
 }
 
-/** An access token for alice. */
+/** Returns an access token for alice. */
 async function tokenOf(grid: TestGrid) {
   const user = await person(grid, { role: 'member' })
   const { token, grantId } = await accessTokenFor(grid, user.id, grid.acme.id, grid.alice.id)
   return { key: token, grantId, user }
 }
 
-/** The agents zoe and max, of an owner who can claim them and also owns the account Evil. */
+/** Signs up the agents zoe and max with the same owner. Resolves to zoe. */
 async function signedUp(grid: TestGrid) {
   const zoe = await signUpAs(grid, 'zed@new.example', 'zoe')
   await signUpAs(grid, 'zed@new.example', 'max')

@@ -1,6 +1,6 @@
 /**
- * A process that does one kind of work on the environment's database, and kills itself some milliseconds after the work
- * has begun. For `test/e2e/killed-processes.test.ts`. Arguments: the work, the agents as JSON, the milliseconds.
+ * A process that does one kind of work on the database in `DATABASE_URL`, and kills itself some milliseconds after the
+ * work has begun. For `test/e2e/killed-processes.test.ts`. Arguments: the work, the agents as JSON, the milliseconds.
  */
 import process from 'node:process'
 import { createAuthenticator } from '../../src/auth/bearer.ts'
@@ -94,7 +94,7 @@ async function claims(_: AccountStore[], store: Store): Promise<void> {
   })
 }
 
-/** Agents message each other. Each message is held, and two people decide on the oldest one concurrently. */
+/** Agents message each other. Each message is held, and two people decide on the oldest message concurrently. */
 async function approvals([alice, bob]: AccountStore[], store: Store): Promise<void> {
   const members = await alice.read.team.members()
   const people = members.slice(0, 2).map(({ userId }) =>

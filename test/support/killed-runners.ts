@@ -13,8 +13,8 @@ import { markOf } from '../../src/clients/state/lock.ts'
 import { waitFor } from './wait-for.ts'
 
 /**
- * The killed process and the moment. `asked` is before a call reaches the grid, `answered` before the response reaches
- * the runner.
+ * The process that is killed, and the moment: at `asked` before a call reaches the grid, at `answered` before the
+ * response reaches the runner.
  */
 export const killSteps = [
   'runner: peek asked',
@@ -40,7 +40,7 @@ export interface KilledRun {
   kills: number
   /** The answers that the asker received. */
   answers: string[]
-  /** One value for each child that got the message: whether it was informed of an earlier child. */
+  /** For each child that got the message: whether it was told about an earlier child. */
   children: boolean[]
 }
 
@@ -63,7 +63,7 @@ process.stdin.on('data', (text) => input += text).on('end', async () => {
   process.stdout.write('re ' + message)
 })`
 
-/** Sends messages to a worker, one for each step, and kills its runner or child at that step. */
+/** Sends messages to a worker, one for each step, and kills the worker's runner or child at that step. */
 export async function killAtSteps(
   { url, asker, worker, folder }: Lane,
   steps: readonly KillStep[],
@@ -106,7 +106,7 @@ export async function killAtSteps(
       return response.end()
     }
     const name = nameOf(path)
-    // The runner is killed before its planned step too, so that it leaves leases behind for the next runner.
+    // The runner is also killed before its planned step, so that it leaves leases behind for the next runner.
     if (run?.step.startsWith('runner: left leases') && run.kills === 0 && isArmed && name === 'send') {
       run.kills++
       await killRunner()
@@ -151,7 +151,7 @@ export async function killAtSteps(
     })
   }
 
-  /** Adds the answers to a message that have arrived so far. */
+  /** Adds to `into` the answers to a message that have arrived so far. */
   async function answersTo(id: string, into: string[]): Promise<void> {
     const { lease_id, messages } = await client.lease()
     if (lease_id === null) return
@@ -173,7 +173,7 @@ export async function killAtSteps(
         await answersTo(message_id, current.answers)
         return current.answers.length > 0
       })
-      // Waits until the runner has checked its inbox again. It would have sent a duplicate answer by then.
+      // Wait until the runner has checked its inbox again. By then, the runner would have sent a duplicate answer.
       isArmed = false
       await waitFor('an idle runner', async () => {
         if (!isRunning(runner)) start()

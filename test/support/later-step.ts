@@ -12,7 +12,7 @@ export function addStep(...statements: string[]): string {
   return step.name
 }
 
-/** Adds a step while `work` runs. With `compatible`, a program without the step may use the database. */
+/** Adds a step to the schema while `work` runs. With `compatible`, a program without the step may use the database. */
 export async function withStep<Result>(
   statements: string[],
   compatible: boolean,
@@ -31,7 +31,7 @@ function laterStep(statements: string[]) {
   return { name, hash: statements.join(), statements }
 }
 
-/** Upgrades a database as a newer program would, so that this program cannot use it. */
+/** Statements that upgrade a database as a newer program would, so that this program cannot use the database. */
 export const newerSchema = [
   "INSERT INTO __drizzle_migrations (id, hash) VALUES (99, 'x')",
   "UPDATE store_facts SET value = '99' WHERE key = 'needed_schema'",

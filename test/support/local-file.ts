@@ -12,7 +12,7 @@ import { openStore, type Store } from '../../src/store/store.ts'
 
 export type LocalFile = ReturnType<typeof localFile>
 
-/** The file is created when it is opened. `close` closes everything in `closing` and removes the folder. */
+/** Creates a folder. `open` creates the file in it. `close` closes everything in `closing` and removes the folder. */
 export function localFile() {
   const folder = mkdtempSync(join(tmpdir(), 'agent-grid-file-'))
   const closing: (() => unknown)[] = []

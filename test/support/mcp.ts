@@ -14,7 +14,7 @@ export interface WireRequest {
   body: any
 }
 
-/** The `_meta` of the modern era, with additional entries. */
+/** Returns the `_meta` of the modern era, with additional entries. */
 export function envelope(more: Record<string, unknown> = {}): Record<string, unknown> {
   return {
     'io.modelcontextprotocol/protocolVersion': '2026-07-28',
@@ -87,7 +87,7 @@ export async function callTool(
   return toolResult(body.result, name)
 }
 
-/** The field with the list in each agent tool's answer, for tools that return a list. */
+/** The name of the field that contains the list in an agent tool's answer, for tools that return a list. */
 const lists: Record<string, string> = {
   read_messages: 'messages',
   search_messages: 'messages',
@@ -97,7 +97,7 @@ const lists: Record<string, string> = {
   list_reservations: 'reservations',
 }
 
-/** A tool call's result: the JSON object in its text, and the error. */
+/** Returns a tool call's result: the JSON object in its text, and the error. */
 // deno-lint-ignore no-explicit-any -- the results of tools differ
 export function toolResult(result: any, tool: string) {
   const whole = JSON.parse(result.content[0].text)

@@ -19,7 +19,7 @@ export interface OAuthBrowser {
 
 export type OAuthGrid = Awaited<ReturnType<typeof oauthGrid>>
 
-/** A test grid with both owners signed in, and a registered client. */
+/** Creates a test grid with both owners signed in, and a registered client. */
 export async function oauthGrid({ env, ...options }: TestGridOptions = {}) {
   const grid = await testGrid({ env: { BASE_URL: 'https://api.grid.example', APP_URL: issuer, ...env }, ...options })
   const ann = await signedIn(grid, await ownerOf(grid, grid.acme, 'ann@acme.example'))
@@ -52,7 +52,7 @@ export async function advanceClock(grid: OAuthGrid, ms: number): Promise<void> {
   Object.assign(grid.ann, await signedIn(grid, grid.ann.visitor.user))
 }
 
-/** The first member of a test account, with this email address. */
+/** Returns the first member of a test account. `email` is the member's email address. */
 export async function ownerOf(grid: TestGrid, account: TestAccount, email: string) {
   const [{ user_id }] = await rows(grid, 'SELECT user_id FROM memberships WHERE account_id = ?', [account.id])
   return { id: String(user_id), email }

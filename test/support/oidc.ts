@@ -35,7 +35,7 @@ export async function startOidc() {
   return {
     issuer,
     claims,
-    /** Whether the provider publishes other keys than it signs with, and a replacement for the userinfo response. */
+    /** `hidesKeys`: whether no signing keys are published. `userInfo`: a replacement for the userinfo response. */
     state,
     /** Serves clients with these redirect addresses. `said` is the issuer that the provider claims to be. */
     serve(redirectUris: string[], { said = issuer, ...options }: Configuration & { said?: string } = {}) {

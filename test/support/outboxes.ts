@@ -1,4 +1,4 @@
-/** Drives a test grid's outboxes as its worker does. Sends the due requests that follow from the log. */
+/** Runs a test grid's outboxes as the grid's worker does. First follows the log, then sends the due requests. */
 import type { Store } from '../../src/store/store.ts'
 import { type OutboxAttempts, Outboxes } from '../../src/worker/outboxes.ts'
 import { followLog } from '../../src/worker/followers.ts'

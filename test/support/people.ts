@@ -62,7 +62,7 @@ export async function acceptAs(grid: TestGrid, { email, url }: { email: string; 
   await acceptInvitation(grid.store, url.split('/').at(-1)!, { user, sessionId: 'test' } as SignedInUser, null)
 }
 
-/** Creates a browser with a session of the user, as after a second factor. */
+/** Creates a browser with a session of the user, as if the user had passed a second factor. */
 export async function signedIn(
   grid: TestGrid,
   { id }: { id: string },
@@ -82,7 +82,7 @@ export async function signedIn(
   return one
 }
 
-/** The path of the first page that a person sees in an account, with a query. */
+/** Returns the path of the first page that a person sees in an account, with a query. */
 export function arrivalOf({ id }: { id: string }, query: Record<string, string> = {}): string {
   const given = new URLSearchParams(query)
   return `/accounts/${id}/home${given.size === 0 ? '' : `?${given}`}`

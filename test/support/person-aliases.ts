@@ -12,7 +12,7 @@ export interface PersonWithAlias {
   personAlias: PersonAlias
 }
 
-/** A member of the account. The account is as the member sees it in the browser. */
+/** Creates a member of the account, and opens the account as the member sees it in the browser. */
 export async function member(
   grid: TestGrid,
   { role = 'member', account = grid.acme, name }: { role?: Role; account?: TestAccount; name?: string } = {},

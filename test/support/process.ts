@@ -9,7 +9,7 @@ import { afterAll, vi } from 'vitest'
 import { type Runtime, runtimeCommand, runtimes } from '../../scripts/runtime.ts'
 import { binaryFile } from './binary.ts'
 
-// A process takes a second to start, and several seconds on a busy machine.
+// A process usually takes a second to start, and several seconds on a busy machine.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 afterAll(endStarted)
 
@@ -156,7 +156,7 @@ async function listening(child: ChildProcess): Promise<ServerProcess> {
   }
 }
 
-/** The binary runs in its own folder, where it cannot access the packages. */
+/** Starts an agent-grid command. The binary runs in its own folder, where it cannot access the packages. */
 function startCommand(runner: Runner, words: string[], env: Record<string, string>): ChildProcess {
   if (runner !== 'binary') return start(runner, 'src/main.ts', words, env)
   return startIn(dirname(binaryFile), [binaryFile, ...words], env)
@@ -170,10 +170,9 @@ function start(runtime: Runtime, script: string, words: string[], env: Record<st
 function startIn(folder: string, [program, ...args]: string[], env: Record<string, string>): ChildProcess {
   const child = spawn(program, args, {
     cwd: folder,
-    // The process does not inherit the tests' environment, because variables would configure it.
+    // The process does not inherit the tests' environment, whose variables would configure it.
     env: {
       ...{ PATH: process.env.PATH, HOME: process.env.HOME, TMPDIR: tmpdir() },
-      // Tests start many processes at once. Disk space reserved by each of them would only fill the disk.
       ...{ LOG_LEVEL: 'warn', ...env },
     },
     stdio: ['ignore', 'pipe', 'pipe'],

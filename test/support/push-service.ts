@@ -16,7 +16,7 @@ interface TakenPush {
   publicKey: string
 }
 
-/** The service's response to one request; 201 by default. */
+/** The service's response to one request; by default 201. */
 export type PushAnswer =
   | { status: number; headers?: Record<string, string> }
   | ((response: ServerResponse) => void | Promise<void>)
@@ -65,7 +65,7 @@ export async function startPushService() {
     taken,
     /** Responses to the next requests, in order. */
     answers,
-    /** A browser's subscription. Each path stands for another browser. */
+    /** Returns a browser's subscription. Each path stands for a different browser. */
     subscription: (path = '/browser') => ({
       endpoint: url + path,
       p256dh: publicKey.toString('base64url'),

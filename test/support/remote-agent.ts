@@ -92,12 +92,12 @@ function cardOf(url: string) {
   }
 }
 
-/** A message as the result of `SendMessage`. */
+/** Returns a message as the result of `SendMessage`. */
 export function messageResult(text: string, contextId = 'remote-context') {
   return { result: { message: { messageId: crypto.randomUUID(), contextId, role: 'ROLE_AGENT', parts: [{ text }] } } }
 }
 
-/** A task with a state, as the result of `SendMessage`, or with `isLook` of `GetTask`. */
+/** Returns a task with a state, as the result of `SendMessage`, or with `isLook` as the result of `GetTask`. */
 export function taskResult(id: string, state: string, { said, made, isLook }: {
   said?: string
   made?: Record<string, unknown>[]

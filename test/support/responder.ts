@@ -25,13 +25,13 @@ export interface ResponderOptions {
   longMs?: number
   /** Duration of a task that a suite subscribes to, in ms: at least twice the suite's time limit for streams. */
   resubscribeMs?: number
-  /** Asks back once if no suite defines a message, so that the message's task stays open for a while. */
+  /** Whether to answer a message that no suite defines with a question, so that its task stays open for a while. */
   asksBack?: boolean
   /** Called immediately for each fault. */
   onFault?(error: unknown): void
 }
 
-/** The responder's actions: by the beginning of a task's first message, and for later messages in the task. */
+/** The responder's actions: `steps` for a task's first message, and `next` for later messages in the task. */
 interface Behaviour {
   steps: Step[]
   next?(text: string): Step[]
@@ -48,7 +48,7 @@ function streamed(parts: Record<string, unknown>[]): Step[] {
   return [{ state: 'working' }, ...chunks(...parts.map((part) => [part])), completed]
 }
 
-/** One artifact, with one chunk per list of parts. */
+/** Returns the steps that send one artifact, with one chunk per list of parts. */
 function chunks(...lists: Record<string, unknown>[][]): Step[] {
   return lists.map((parts, n) => ({
     parts,

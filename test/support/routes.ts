@@ -1,7 +1,7 @@
 /** All routes of the service, as requests. */
 import type { TestGrid } from './grid.ts'
 
-/** Each route of the service as a request, without middleware, which matches all paths. */
+/** Returns each route of the service as a request, without middleware, which matches all paths. */
 export function routesOf(grid: TestGrid): { method: string; path: string }[] {
   const seen = new Map<string, { method: string; path: string }>()
   for (const { method, path } of grid.app.routes) {

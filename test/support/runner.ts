@@ -8,7 +8,7 @@ import { commandProgram } from '../../src/clients/run/programs.ts'
 import { RunState } from '../../src/clients/run/run-state.ts'
 import { runAgent, type RunnerOptions } from '../../src/clients/run/runner.ts'
 
-/** A folder for the client programs' state, and for scripts that runners start. */
+/** Creates a folder for the client programs' state, and for scripts that runners start. */
 export function runnerFolder() {
   const folder = mkdtempSync(join(tmpdir(), 'agent-grid-runner-'))
   const before = process.env.AGENT_GRID_HOME

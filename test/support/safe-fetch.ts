@@ -46,7 +46,7 @@ export function reasonFrom(error: unknown): string {
   return error.reason
 }
 
-/** Returns the reason for programs, and the explanation for people. */
+/** Returns a failed request's reason for programs, and its explanation for people. */
 export function failureOf(response: Promise<unknown>): Promise<[reason: string, why: string]> {
   return response.then(() => ['answered', ''], (error) => [reasonFrom(error), error.why])
 }

@@ -5,7 +5,7 @@
 
 export type Step = { tool: string; args: Record<string, string> } | { text: string }
 
-/** The model's next step. `seen` is the model's input so far; `toolNames` are the framework's names for the tools. */
+/** Returns the next step. `seen` is the model's input so far; `toolNames` are the framework's names for the tools. */
 export function nextStep(seen: unknown, toolNames: string[]): Step {
   const named = (tool: string) => toolNames.find((name) => name.endsWith(tool)) ?? tool
   const text = JSON.stringify(seen)
@@ -23,7 +23,7 @@ interface Call {
   tools?: { name: string }[]
 }
 
-/** An AI SDK language model, for the SDK's own functions and for Mastra. */
+/** Creates an AI SDK language model, for the SDK's own functions and for Mastra. */
 export function aiSdkModel() {
   const tokens = { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0, text: 1, reasoning: 0 }
   const usage = { inputTokens: tokens, outputTokens: tokens }

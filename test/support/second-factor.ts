@@ -6,12 +6,12 @@ import type { Browser, Page } from './browse.ts'
 import type { TestGrid } from './grid.ts'
 import { signedIn } from './people.ts'
 
-/** The path of the page where an Acme user sets up a second factor. */
+/** Returns the path of the page where an Acme user sets up a second factor. */
 export function securityOf(grid: TestGrid): string {
   return `/accounts/${grid.acme.id}/settings/security`
 }
 
-/** An authenticator app's current code, or its code after `offsetMs`. */
+/** Returns an authenticator app's current code, or the code `offsetMs` later. */
 export function codeOf(grid: TestGrid, secret: string, offsetMs = 0): string {
   return new TOTP({ secret }).generate({ timestamp: grid.clock.now + offsetMs })
 }

@@ -7,8 +7,8 @@ import { emptyGrid, testGrid, type TestGridOptions } from './grid.ts'
 export type LiveGrid = Awaited<ReturnType<typeof liveGrid>>
 
 /**
- * `testGrid()` behind a listening server. `url` is its configured URL, with the host `host` (default 127.0.0.1).
- * `close()` closes both.
+ * Starts `testGrid()` behind a server. `url` is the configured URL, with the host `host` (default 127.0.0.1). `close()`
+ * closes the grid and the server.
  */
 export function liveGrid(options: TestGridOptions & { host?: 'localhost' } = {}, wantedPort?: number) {
   return behindServer(testGrid, options, wantedPort)

@@ -22,7 +22,7 @@ export async function signedUp(grid: TestGrid, input: Record<string, unknown>): 
   return createAuthenticator(grid.store)(`Bearer ${(await response.json()).api_key}`)
 }
 
-/** Signs up in vain. Returns the response's status and error code. */
+/** Sends a signup that the grid must refuse. Returns the response's status and error code. */
 export async function refusal(
   grid: TestGrid,
   input: Record<string, unknown>,
@@ -56,8 +56,8 @@ export async function signUpAs(grid: TestGrid, email: string, alias: string, mor
 }
 
 /**
- * Claims the agents of a link. With `into`, moves them to that account, except aliases to keep or discard. The owner of
- * the email address owns that account.
+ * Claims the agents of a link for the owner of their email address. With `into`, moves them to that account, which this
+ * owner also owns, except the aliases in `keep` and `discard`.
  */
 export async function claimAgents(
   grid: TestGrid,

@@ -59,7 +59,7 @@ const inAccount = (name: string, below: string, path: (site: SeededSite) => stri
   path: (site) => `/accounts/${site.account}${path(site)}`,
 })
 
-/** Pages that no other page links to: public pages, targets of links in emails, and further states. */
+/** Pages that no other page links to: public pages, targets of links in emails, and pages in further states. */
 const pages: SitePage[] = [
   { name: 'welcome', route: '/', path: () => '/', as: 'nobody' },
   { name: 'sign-in', route: '/sign-in', path: () => '/sign-in', as: 'nobody' },
@@ -114,10 +114,10 @@ const pages: SitePage[] = [
   inAccount('totp-set-up', '/settings/security/totp'),
 ]
 
-/** All pages: those in `pages`, and one page of every other route that is linked for its visitor. */
+/** Returns all pages: those in `pages`, and for each visitor one page of every other route that is linked. */
 export async function pagesOf(grid: TestGrid, site: SeededSite): Promise<SitePage[]> {
   const routes = grid.app.routes.filter(({ method, path }) => method === 'GET' && path.startsWith('/accounts/:account'))
-  // A page may be missing if its feature is.
+  // Leave out pages whose optional feature is not installed.
   const all = pages.filter(({ route }) => grid.app.routes.some(({ path }) => path === route))
   for (const as of ['owner', 'viewer', 'beginner'] as const) {
     const account = as === 'beginner' ? site.emptyAccount : site.account

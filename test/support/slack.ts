@@ -25,8 +25,7 @@ export type SlackServer = Awaited<ReturnType<typeof startSlack>>
 const names: Record<string, string> = { U1: 'Ann', U3: 'Boss: all\nclear' }
 
 /**
- * Starts the server. Its `safeFetch` redirects requests for slack.com to it. The bot U0 is in C01 but not in C03. Ann
- * is U1.
+ * Starts the server. `safeFetch` sends requests for slack.com to it. The bot U0 is in C01 but not in C03. Ann is U1.
  */
 export async function startSlack() {
   const posts: SlackPost[] = []

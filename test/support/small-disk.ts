@@ -13,7 +13,7 @@ export interface SmallDisk {
   remove(): void
 }
 
-/** Mounts a disk of `megabytes`. Undefined if this user lacks the permission. */
+/** Mounts a disk of `megabytes`. Returns undefined if this user lacks the permission. */
 export function smallDisk(megabytes: number): SmallDisk | undefined {
   const folder = mkdtempSync(join(tmpdir(), 'agent-grid-disk-'))
   const { status } = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'agent-grid', folder])

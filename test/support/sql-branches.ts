@@ -76,7 +76,7 @@ function referencesOf(
 ): { references: Reference[]; scope: Scope; written: Scope } {
   const references: Reference[] = []
   const scope: Scope = new Map()
-  // The table of an INSERT, to which only RETURNING refers by name.
+  // The table into which an INSERT writes. Only RETURNING refers to this table by name.
   const written: Scope = new Map()
   let isInFrom = false
   tokens.forEach((token, at) => {
@@ -95,7 +95,7 @@ function referencesOf(
       written.set(table, reference)
       return
     }
-    // Also applies to computed lists, such as a subquery, whose branches are checked separately.
+    // Other tables count as tied, and so do computed lists, such as a subquery, whose branches are checked separately.
     if (!reference.isNeeded && table !== 'accounts') reference.isTied = true
     let alias = at + 2
     while (Array.isArray(tokens[alias]) || tokens[alias] === 'as') alias++
@@ -112,7 +112,7 @@ interface Condition {
   leftJoin: number | undefined
 }
 
-/** Returns the conditions of each WHERE and ON in the branch, except the ones of ON CONFLICT. */
+/** Returns the conditions of each WHERE and ON in the branch, except those in ON CONFLICT. */
 function conditionsOf(tokens: Token[]): Condition[] {
   const found: Condition[] = []
   let current: Token[] | undefined
@@ -146,7 +146,7 @@ function equalityOf(
   const at = condition.indexOf('=')
   if (at < 0) return seqEqualityOf(condition, scope, visible)
   const sides = [condition.slice(0, at), condition.slice(at + 1)].map((whole) => {
-    // A leading `+` only prevents the planner from using an index.
+    // A leading `+` is ignored, because it only prevents the planner from using an index.
     const side = whole[0] === '+' ? whole.slice(1) : whole
     if (side.length === 1 && side[0] === '?') return '?'
     const [column, dot, table] = side.map(bare).reverse()
@@ -163,8 +163,8 @@ function equalityOf(
 const numberedTables = ['messages', 'deliveries', 'lease_releases']
 
 /**
- * Message numbers are unique in the grid. A delivery therefore has the same recipient or sender as the row with the
- * same number. A list or subquery of numbers is checked separately.
+ * Finds the references in an equality of message numbers. Message numbers are unique in the grid, so a delivery has the
+ * same recipient or sender as the row with the same number. A list or subquery of numbers is checked separately.
  */
 function seqEqualityOf(
   condition: Token[],
@@ -200,8 +200,8 @@ function isMessageNumber(query: Token[]): boolean {
 const inboxTables = ['deliveries', 'lease_releases']
 
 /**
- * An inbox belongs to one account, which a foreign key of `deliveries` ensures. So an inbox number ties a delivery if
- * the row with that number is tied. A subquery of the number is checked separately.
+ * A foreign key of `deliveries` ensures that an inbox belongs to one account. So an inbox number ties a delivery if the
+ * row with that number is tied. A subquery that returns the number is checked separately.
  */
 function inboxEqualityOf(
   condition: Token[],
@@ -228,7 +228,7 @@ function isNumber(query: Token[]): boolean {
     !query.some((token) => typeof token === 'string' && setOperators.has(token))
 }
 
-/** Returns the table of a column without a qualifier. */
+/** Returns the account table to which a column without a qualifier belongs; undefined if there are several. */
 function onlyNeeded(scope: Scope): Reference | undefined {
   const needed = [...scope.values()].filter(({ isNeeded }) => isNeeded)
   return needed.length === 1 ? needed[0] : undefined

@@ -10,7 +10,7 @@ import { postWithToken } from './roles.ts'
 
 export type SsoGrid = Awaited<ReturnType<typeof ssoGrid>>
 
-/** The address to which a provider redirects the browser. */
+/** Returns the address to which a provider redirects the browser. */
 export const callback = (id: string) => `http://localhost:8787/sso/${id}/callback`
 export const settings = ({ id }: { id: string }) => `/accounts/${id}/settings/account/sso`
 
@@ -37,7 +37,7 @@ export async function ssoGrid(env: Record<string, string> = {}) {
   const given = (domain = 'corp.example') => ({
     ...{ name: 'Corp', issuer: server.issuer, clientId, clientSecret, domain, roleClaim: '', roles: '' },
   })
-  /** Begins to link the provider's identity to the user. Resolves to the page that leads to the provider. */
+  /** Begins to link the provider's identity to the user. Resolves to the page that links to the provider. */
   const beginLink = async (one: Browser, id: string) =>
     await one.post(`/sso/${id}/link`, { csrf: await csrfTokenOf(one, '/sso') })
 

@@ -34,7 +34,7 @@ const privateAddresses = [
   ...'[3fff::1] [5f00::1] [4000::1] 192.88.99.1 0.1.2.3'.split(' '),
 ]
 
-/** URLs that two parsers may interpret differently, and malformed or unsupported URLs. */
+/** Returns URLs that two parsers may interpret differently, and malformed or unsupported URLs. */
 function ambiguousUrls(port: number): string[] {
   const here = `127.0.0.1:${port}`
   return [
@@ -57,12 +57,12 @@ function withPort(hosts: string[], port: number): string[] {
   return hosts.flatMap((host) => [`https://${host}:${port}/`, `http://${host}:${port}/`])
 }
 
-/** All URLs, with a port of this machine. */
+/** Returns all URLs, with a port of this machine. */
 export function ssrfUrls(port: number): string[] {
   return [...withPort([...names, ...privateAddresses], port), ...loopbackUrls(port)]
 }
 
-/** The URLs that point to this machine or are invalid. */
+/** Returns the URLs that point to this machine or are invalid. */
 export function loopbackUrls(port: number): string[] {
   return [...withPort(loopback, port), ...ambiguousUrls(port)]
 }

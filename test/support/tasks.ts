@@ -17,7 +17,7 @@ export async function askFor(
   return await getTask(client, (await startTask(client, callingAgent(client.actor), input)).task.id)
 }
 
-/** Returns all events of a task. */
+/** Returns a task's events after the event number `after`; by default all events. */
 export async function eventsOf(client: AccountStore, id: string, after = 0): Promise<TaskEvent[]> {
   const events: TaskEvent[] = []
   for await (const news of watchTask(client, id, { after, heartbeatMs: 60_000 })) {

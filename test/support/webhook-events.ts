@@ -30,7 +30,7 @@ export async function webhookData(): Promise<Map<string, unknown[]>> {
 
   await callTool(grid, grid.acme.adminKey, 'admin_create_channel', { name: 'build', members: ['alice', 'bob'] })
   await send('#build')
-  // The message is older than the time from which people may read messages, so its text is omitted.
+  // People may read only later messages, so the text of this message is omitted from the event.
   await grid.store.write([{
     sql: 'UPDATE accounts SET people_read_since = ? WHERE id = ?',
     args: [hour + grid.clock.now, grid.acme.id],

@@ -14,7 +14,7 @@ export interface WellGrid extends TemporaryDatabase {
   env: Record<string, string>
 }
 
-/** Checks of the machine. Faults of the disk that tests run on are not faults of the grid. */
+/** Checks of the machine, which tests ignore. Faults of the disk that tests run on are not faults of the grid. */
 export const checksOfMachine = ['disk', 'durability']
 
 /** Creates a grid with an unread message, placed messages, and a token of another service. */

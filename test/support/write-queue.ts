@@ -43,7 +43,7 @@ export function testQueue({ batch, options }: {
   return { queue, clock, commits, faults, logs }
 }
 
-/** A unit with one statement. */
+/** Returns a unit with one statement. */
 export function unit(sql: string) {
   return { sql, args: [] }
 }
@@ -60,12 +60,12 @@ export function hold() {
   return { opened, open: () => open() }
 }
 
-/** Resolves to `done` or an error code for each promise. */
+/** Resolves to a list with `done` or an error code for each promise. */
 export function settle(promises: Promise<unknown>[]): Promise<string[]> {
   return Promise.all(promises.map((promise) => promise.then(() => 'done', (error) => error.code ?? String(error))))
 }
 
-/** Resolves after the queue has committed all units that it was given before. */
+/** Resolves after the queue has committed all units that it received before the call. */
 export async function gathered(): Promise<void> {
   for (let n = 0; n <= maxGatherTurns; n++) await turn()
 }

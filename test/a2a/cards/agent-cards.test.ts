@@ -61,7 +61,7 @@ describe("a public agent's card", () => {
     ])
   })
 
-  test('the card of an agent without skills and description has default ones', async () => {
+  test('the card of an agent without skills and description has a default skill and a default description', async () => {
     await publish()
 
     const card = await (await get('/a2a/v1/agents/bob')).json()
@@ -92,7 +92,7 @@ describe("a public agent's card", () => {
     expect((await answerTo(card10Paths.agent.replace(':alias', 'bob'))).body).toBe(text)
   })
 
-  test("an agent's card URL without the final slash of the base URL gets a 404 that explains it", async () => {
+  test('an agent card URL made from a base URL without its final slash gets a 404 that explains the mistake', async () => {
     const { status, body } = await answerTo(new URL('.well-known/agent-card.json', url).pathname)
 
     expect([status, JSON.parse(body).error]).toEqual([404, {
@@ -129,7 +129,7 @@ describe("a public agent's card", () => {
 })
 
 describe("a private agent's card", () => {
-  test("a private agent's card is only for agents of its account, and never cached by proxies", async () => {
+  test("a private agent's card is readable only with keys of its account's agents, and never cached by proxies", async () => {
     const response = await get('/a2a/v1/agents/bob', grid.alice.key)
 
     expect(response.status).toBe(200)
@@ -138,7 +138,7 @@ describe("a private agent's card", () => {
     expect(await response.json()).toMatchObject({ name: 'bob', url })
   })
 
-  test("for everyone else, a private agent's card looks like a missing agent's", async () => {
+  test("without a key of its account, a private agent's card gets the same response as a missing agent's", async () => {
     await grid.acme.agent('gone', { visibility: 'public' })
     await deleteAgent(grid.acme.store, 'gone')
     for (const key of [undefined, grid.eve.key]) {

@@ -18,7 +18,7 @@ function get(path: string, key?: string, headers: Record<string, string> = {}) {
 const skillIds = (card: { skills: { id: string }[] }) => card.skills.map(({ id }) => id)
 
 describe.each(extendedCardPaths.map((path) => path.replace(':alias', 'bob')))('%s', (path) => {
-  test('checklist 17: an extended card is only for agents', async () => {
+  test("checklist 17: an extended card requires an agent's key", async () => {
     const without = await get(path)
 
     expect(without.status).toBe(401)
@@ -56,7 +56,7 @@ test("another account's agent has an extended card only if the agent is public",
   expect((await get('/a2a/v1/agents/hidden/v1/card', grid.alice.key)).status).toBe(404)
 })
 
-test('the card operation returns the same card, in the version of the method', async () => {
+test('the card methods return the same card as the card URL, in the version of the method', async () => {
   const in03 = await postA2a(grid, grid.alice.key, request('agent/getAuthenticatedExtendedCard'))
   const in10 = await postA2a(grid, grid.alice.key, request('GetExtendedAgentCard', null))
   const over03 = await (await get('/a2a/v1/grid/v1/card', grid.alice.key)).json()
@@ -68,7 +68,7 @@ test('the card operation returns the same card, in the version of the method', a
   expect(over10).not.toHaveProperty('url')
 })
 
-test('a caller sees in extended cards only what it sees in its directory', async () => {
+test('a caller sees in extended cards only the agents that it sees in its directory', async () => {
   await updateAgent(grid.evil.store, { agent: 'desk', accessPolicy: 'block_list', accessList: ['alice'] })
 
   expect(skillIds(await (await get('/a2a/v1/grid/v1/card', grid.alice.key)).json())).toEqual(['deliver', '@bob'])

@@ -88,7 +88,7 @@ test('checklist 17: an unchanged card is not resent', async () => {
   expect(await status(etag, { 'A2A-Version': '1.0' })).toBe(200)
 })
 
-test('checklist 17: caches keep the versions of a card apart, and pages of any origin may read it', async () => {
+test('checklist 17: caches keep the versions of a card apart, and pages of any origin may read the card', async () => {
   const get = await grid.request(card, { headers: { Origin: 'https://page.example' } })
   const head = await grid.request(card, { method: 'HEAD' })
   const options = await grid.request(card, { method: 'OPTIONS', headers: { Origin: 'https://page.example' } })

@@ -32,7 +32,7 @@ async function publishedKeys(): Promise<JWK[]> {
   return (await (await grid.request('/.well-known/jwks.json')).json()).keys
 }
 
-/** Verifies a card as a client does: with the key named in the signature, from the URL named there. */
+/** Verifies a card as a client does: with the key id and the key set URL that the signature names. */
 async function verify(card: ServedCard): Promise<void> {
   await verifyCard(card, async (kid, jku) => {
     expect(jku).toBe('https://grid.example/.well-known/jwks.json')
@@ -90,7 +90,7 @@ describe.each(['0.3', '1.0'])('signed cards of version %s', (version) => {
   })
 })
 
-test("a signature's header names the algorithm, the key, its URL, and the type that the library requires", async () => {
+test("a signature's header names the algorithm, the key, the key set's URL, and the type that the library requires", async () => {
   const { signatures: [signature] = [] } = await cardAt('/.well-known/agent-card.json', '1.0')
   const [key] = await publishedKeys()
 

@@ -14,7 +14,7 @@ const from = (user: string, message_id: string, other = {}) => ({
   ...other,
 })
 
-test('messages are grouped by conversation, otherwise by channel or sender', () => {
+test('messages are grouped by conversation, and messages without a conversation by channel or sender', () => {
   const messages = [
     from('@a', '1', { conversation_id: 'x' }),
     from('@b', '2', { channel: '#build', reply_to: '#build' }),
@@ -72,6 +72,6 @@ test('the wait before the next turn depends on the number and cost of past turns
   expect(waitForTurn(turns, { perHour: 3 }, now)).toEqual({ ms: 0 })
   expect(waitForTurn(turns, { perHour: 2 }, now)).toMatchObject({ ms: 600_000 })
   expect(waitForTurn(turns, { perHour: 3, perDayUsd: 5 }, now)).toEqual({ ms: 0 })
-  // A turn is possible once the first one, of 3 USD, is more than a day old.
+  // The next turn must wait until the first turn, which cost 3 USD, is more than a day old.
   expect(waitForTurn(turns, { perHour: 3, perDayUsd: 2 }, now)).toMatchObject({ ms: 86_400_000 - 3_000_000 })
 })

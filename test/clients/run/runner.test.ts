@@ -100,7 +100,7 @@ test('a runner leases the next conversation with its answer, and releases it if 
   expect(grid.stateOf(first)).toBe('read')
 })
 
-test.each(['', 'NO_REPLY'])('the output "%s" sends no answer, and its messages are acknowledged', async (output) => {
+test.each(['', 'NO_REPLY'])('after the output "%s", a runner sends no answer and acknowledges the messages', async (output) => {
   start(output === '' ? [place.program('silent', silent)] : [place.program('echo', echo), output])
   const id = grid.put({})
   await waitFor('the ack', () => grid.stateOf(id) === 'read')

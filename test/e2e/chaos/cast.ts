@@ -48,7 +48,7 @@ export async function cast(
     for (const alias of [...readers, ...senders, ...callers, cautious, ...others]) {
       const { agent, apiKey } = await createAgent(account, { alias })
       agents.set(alias, { alias, key: apiKey })
-      // Automated agents are not paused when they answer each other.
+      // Automated agents that answer each other are not paused.
       await setAutomated(account, { agent: alias, isAutomated: true })
       if (alias === cautious) await hold(account, { fromKind: 'agent', fromId: agent.id })
     }
@@ -70,7 +70,7 @@ export async function cast(
   }
 }
 
-/** Signs agents up at a running grid. */
+/** Signs up the agents on trial at a running grid. */
 export async function signUpTrials(url: string, agents: Map<string, LoadedAgent>): Promise<void> {
   for (const alias of [trialReader, ...trialSenders]) {
     const { body } = await post(url, '/api/v1/agentic-signup', { owner_email: 'tom@trial.example', alias })

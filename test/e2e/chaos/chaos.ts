@@ -1,6 +1,6 @@
 /**
- * Processes that are killed at random under a load of every kind: several on one libsql-server, or one on a local file.
- * See docs/delivery.md, "How this is tested".
+ * Processes that are killed at random while all kinds of clients use them: several processes on one libsql-server, or
+ * one on a local file. See docs/delivery.md, "How this is tested".
  */
 import { createClient } from '@libsql/client'
 import { join } from 'node:path'
@@ -26,14 +26,14 @@ export interface ChaosOptions {
   runtimes: readonly Runner[]
   /** Whether the run has one process on a local file, instead of several on a libsql-server. */
   isLocalFile?: boolean
-  /** Whether a webhook gets all messages. It takes one at a time, so thousands are pending at the end. */
+  /** Whether a webhook gets all messages. It receives one at a time, so thousands are pending at the end. */
   hasWebhook?: boolean
   /** Whether to also kill the libsql-server once, in the middle of the run. */
   killDatabase: boolean
   /**
    * How long readers wait for messages that other processes release. By then every message must have been leased, every
-   * question answered, and all external servers notified, even if the responsible process died. If undefined, such
-   * messages need only be readable with `since`.
+   * question answered, and all external servers notified, even if the responsible process died. If undefined, a dead
+   * process's messages need only be readable with `since`.
    */
   releasedWithinMs?: number
 }
@@ -152,7 +152,7 @@ async function startOutside(ledger: Ledger, hasWebhook: boolean): Promise<Outsid
   return { remote, push: await startWebhook(taken), webhook, done: [] }
 }
 
-/** Faults in the arrivals at external servers. */
+/** Finds faults in the arrivals at external servers. */
 function outsideFaults(
   { remote, push, webhook, done }: Outside,
   ledger: Ledger,
@@ -259,8 +259,8 @@ async function underLoad(
 }
 
 /**
- * Kills according to the plan, but skips instances that are not ready, because otherwise a slow machine would never
- * have a ready one. Returns the number of kills.
+ * Kills according to the plan, but skips instances that are not ready. Otherwise a slow machine would never have a
+ * ready instance. Returns the number of kills.
  */
 async function execute(plan: ReturnType<typeof planOf>, cluster: Cluster): Promise<number> {
   const startedAt = performance.now()
@@ -278,7 +278,7 @@ async function execute(plan: ReturnType<typeof planOf>, cluster: Cluster): Promi
   return killed
 }
 
-/** Checks the file of a stopped database and all data derived in it. */
+/** Checks the file of a stopped database, and all derived data in it. */
 async function inspect(file: string) {
   const client = createClient({ url: `file:${file}` })
   const all = async (sql: string) => (await client.execute(sql)).rows.map((row) => ({ ...row }))

@@ -8,7 +8,7 @@ import { messageSend, type Outcome, pauseMs, settled, tool } from './outcome.ts'
 export interface SendMode {
   protocol: 'mcp' | 'a2a'
   hasKey: boolean
-  /** How long the sender waits for the answer. Only over MCP. */
+  /** How long the sender waits for the answer. Only possible over MCP. */
   waitSeconds?: number
   /** Pause between two messages, for a recipient that handles one at a time. */
   everyMs?: number
@@ -28,10 +28,10 @@ export interface Load {
   ended: AbortSignal
 }
 
-/** Every tenth acknowledged send is repeated, which must not have an effect. */
+/** Every tenth acknowledged send is repeated. The repeat must have no effect. */
 const repeatEvery = 10
 
-/** Sends one message at a time, to the target of its number, until the end or until `maxMessages` were sent. */
+/** Sends one message at a time, message `n` to `targets(n)`, until the end or until `maxMessages` were sent. */
 export async function send(
   { base, ledger, ended }: Load,
   sender: LoadedAgent,
@@ -76,12 +76,12 @@ export async function send(
   return { refusals }
 }
 
-/** Sends to several targets in turn. */
+/** Returns a function that chooses from several targets in turn. */
 export function inTurn(targets: Target[]): (n: number) => Target {
   return (n) => targets[n % targets.length]
 }
 
-/** Waits for messages and reads them until the end. `since` finds the messages of lost responses. */
+/** Waits for messages and reads them until the end. If a response is lost, `since` finds its messages later. */
 export async function read({ base, ledger, ended }: Load, reader: LoadedAgent): Promise<void> {
   while (!ended.aborted) {
     const outcome = await tool(base, reader.key, 'read_messages', { wait_seconds: 1 })
@@ -91,7 +91,7 @@ export async function read({ base, ledger, ended }: Load, reader: LoadedAgent): 
   }
 }
 
-/** Reads the rest of an inbox, and for `untilMs` the messages that are released late. */
+/** Reads the rest of an inbox, and waits `untilMs` for messages that are released late. */
 export async function drain(base: string, ledger: Ledger, reader: LoadedAgent, untilMs = 0): Promise<void> {
   const until = performance.now() + untilMs
   for (;;) {
@@ -103,7 +103,7 @@ export async function drain(base: string, ledger: Ledger, reader: LoadedAgent, u
   }
 }
 
-/** All messages of an inbox that were stored within `duration`, in storage order. */
+/** Returns all messages of an inbox that were stored within `duration`, in storage order. */
 export async function historyOf(
   base: string,
   ledger: Ledger,

@@ -5,10 +5,10 @@ import type { Cast } from './cast.ts'
 import type { Load } from './clients.ts'
 import { pauseMs } from './outcome.ts'
 
-/** Whether the person refuses the sender's message with this number. */
+/** Whether the person refuses the message with this number. Each sender numbers its own messages. */
 export const isRefused = (n: number) => n % 3 === 0
 
-/** More consecutive refusals than this are not just races with decisions whose responses were lost. */
+/** A decision is refused if an earlier attempt succeeded without a response, but not this often in a row. */
 const maxRefusals = 20
 
 /** Decides on all held messages until the run's end. A decision without a response is repeated. */

@@ -6,7 +6,7 @@ export interface SentMessage {
   /** Aliases of the recipients. */
   inboxes: string[]
   text: string
-  /** The message's number among those of its sender, which sends one at a time. */
+  /** The number of the message among those of its sender, which sends one message at a time. */
   n: number
   /** Whether the recipient must answer the message exactly once. */
   isAnswered?: boolean
@@ -38,7 +38,7 @@ export class Ledger {
     return sent
   }
 
-  /** An agent's answer to a question. The agent may try to send it more than once. */
+  /** Returns the record of an agent's answer to a question. The agent may try to send the answer repeatedly. */
   answer(sender: string, question: string): SentMessage {
     const text = `re ${question}`
     const asker = this.byText.get(question)?.sender
@@ -96,7 +96,7 @@ export function faultsOf(ledger: Ledger, histories: Histories, expectations: Exp
       const seen = new Set<string>()
       return leased(inbox).filter(({ message_id, redelivered, replayed }) => {
         // The response to a repeated question may contain an answer that a reader also gets, and may arrive before the
-        // reader's.
+        // reader's response.
         if (replayed) return false
         const isAgain = seen.has(message_id) && !redelivered
         seen.add(message_id)
@@ -122,7 +122,7 @@ export function faultsOf(ledger: Ledger, histories: Histories, expectations: Exp
   }
 }
 
-/** Acknowledged questions whose answer is not in the asker's inbox. */
+/** Finds acknowledged questions whose answer is not in the asker's inbox. */
 function unanswered(ledger: Ledger, histories: Histories): string[] {
   const found = new Set(
     [...histories].flatMap(([inbox, history]) => history.map(({ message }) => `${inbox}: ${message}`)),
@@ -133,7 +133,7 @@ function unanswered(ledger: Ledger, histories: Histories): string[] {
     .map(({ text }) => text)
 }
 
-/** Messages that are in an inbox but in no response to a reader, because a process died before it responded. */
+/** Finds messages that are in an inbox but in no response to a reader, because a process died before it responded. */
 export function neverLeased(ledger: Ledger, histories: Histories): string[] {
   return [...histories].flatMap(([inbox, history]) => {
     const ids = new Set(ledger.leased.get(inbox)?.map(({ message_id }) => message_id))

@@ -1,10 +1,10 @@
-/** The arrivals at external servers, and their faults. */
+/** The requests that arrive at external servers, and the faults in them. */
 import type { RemoteCall } from '../../support/remote-agent.ts'
 import type { Webhook } from '../../support/webhook.ts'
 import type { Histories, Ledger, SentMessage } from './ledger.ts'
 
 export interface Arrival {
-  /** The sequence in which the order matters: a sender, an inbox or a task. */
+  /** The sequence in which the order of arrivals matters: of a sender, an inbox or a task. */
   line: string
   /** The arrival's position in its sequence. */
   n: number
@@ -14,7 +14,7 @@ export interface Arrival {
 }
 
 /**
- * The faults: expected arrivals that are missing, ids that are not one to one, and arrivals after a later one of their
+ * Finds expected arrivals that are missing, ids that are not one to one, and arrivals that are out of order in their
  * sequence.
  */
 export function arrivalFaults(arrivals: Arrival[], expected: string[]) {
@@ -38,7 +38,7 @@ export function arrivalFaults(arrivals: Arrival[], expected: string[]) {
 
 export const noArrivalFaults = { missing: [], otherId: [], outOfOrder: [] }
 
-/** The messages that a remote agent received. */
+/** Returns the messages that a remote agent received. */
 export function arrivedMessages(calls: RemoteCall[], ledger: Ledger): Arrival[] {
   return calls.map(({ params: { message } }) => {
     const about = String(message!.parts[0].text)
@@ -47,7 +47,7 @@ export function arrivedMessages(calls: RemoteCall[], ledger: Ledger): Arrival[] 
   })
 }
 
-/** The messages sent to a webhook. Each is in the sequence of its sender and in those of its inboxes. */
+/** Returns the messages sent to a webhook. Each is in its sender's sequence, and in the sequences of its inboxes. */
 export function arrivedNotices({ taken }: Webhook, ledger: Ledger, histories: Histories): Arrival[] {
   const lines: [string, Map<string, number>][] = [...histories].map(([inbox, history]) => [
     `inbox of ${inbox}`,
@@ -67,7 +67,7 @@ export function arrivedNotices({ taken }: Webhook, ledger: Ledger, histories: Hi
   )
 }
 
-/** The ids of acknowledged messages with a recipient, except those of trial accounts. */
+/** Returns the ids of acknowledged messages that have a recipient and satisfy `isOfAccount`. */
 export function toldMessages(ledger: Ledger, isOfAccount: (sent: SentMessage) => boolean): string[] {
   return ledger.acknowledged().filter((sent) => sent.inboxes.length > 0 && isOfAccount(sent)).map(({ id }) => id!)
 }

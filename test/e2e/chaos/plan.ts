@@ -23,7 +23,7 @@ export function planOf(options: { seed: number; seconds: number; instances: numb
   return kills.sort((a, b) => a.atMs - b.atMs)
 }
 
-/** Pseudo-random numbers from 0 to 1 (a 32-bit hash of a counter). */
+/** Returns a generator of pseudo-random numbers from 0 to 1 (a 32-bit hash of a counter). */
 export function generator(seed: number): () => number {
   let state = seed >>> 0
   return () => {

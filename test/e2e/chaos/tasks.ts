@@ -6,14 +6,14 @@ import type { Load } from './clients.ts'
 import { type Outcome, rpc, settled, tool } from './outcome.ts'
 import type { Arrival } from './outside.ts'
 
-/** The steps of each task, in this order. The event `submitted` may precede the registration of the webhook. */
+/** The steps of each task, in this order. The webhook may be registered after the event `submitted`. */
 const steps = ['working', 'artifact', 'completed'] as const
 const order = ['submitted', ...steps]
 
 /** The acknowledged steps, as `task step`. */
 export type DoneSteps = string[]
 
-/** Starts tasks one after the other and carries each out, until the load ends. */
+/** Starts tasks one after the other, and carries out all steps of each, until the load ends. */
 export async function carryOut(
   { base, ledger, ended }: Load,
   { client, doer, webhook }: { client: LoadedAgent; doer: LoadedAgent; webhook: string },
@@ -41,7 +41,7 @@ export async function carryOut(
   }
 }
 
-/** The task steps that the webhook received. */
+/** Returns the task steps that the webhook received. */
 export function arrivedSteps({ taken }: Webhook): Arrival[] {
   return taken.map(({ headers, body: { statusUpdate, artifactUpdate } }) => {
     const line = (statusUpdate ?? artifactUpdate).taskId

@@ -13,7 +13,7 @@ interface Leased {
   messages: (ReadMessage & { reply_to: string })[]
 }
 
-/** The lease has the minimum duration, so that it expires soon if the response to its call was lost. */
+/** The lease has the minimum duration, so that it expires soon if the response with the lease was lost. */
 const next = { limit: 1, seconds: 30, wait_seconds: 1 }
 
 /** Answers questions until the load ends. */
@@ -31,7 +31,7 @@ export async function work({ base, ledger, ended }: Load, worker: LoadedAgent): 
     }
     const { lease_id, messages: [question] } = leased
     const answer = ledger.answer(worker.alias, question.message)
-    // A question whose lease has expired is answered later.
+    // An answer's number is that of its newest attempt, because a question whose lease has expired is answered later.
     answer.n = n
     const body = {
       to: question.reply_to,

@@ -26,7 +26,7 @@ export interface FaultsOptions {
   runtime: Runtime
 }
 
-/** The size of the separate disk: enough for the logs of a long run, but quick to fill. */
+/** The size of the separate disk: large enough for the logs of a long run, and small enough to fill quickly. */
 const diskMegabytes = 96
 
 /** Runs the test. Resolves to the violations, the check of the database, and the figures. */
@@ -38,7 +38,7 @@ export async function faults({ seed, rounds, runtime }: FaultsOptions) {
   const data = join(disk?.folder ?? files.folder, 'data')
   mkdirSync(data, { recursive: true })
   const path = join(data, 'grid.db')
-  // The file is in the database's folder, because on Deno a server can read only that.
+  // The file is in the database's folder, because on Deno a server can read only that folder.
   const control = join(data, 'faults.json')
   const obey = (settings: FaultySettings) => {
     // The file is renamed into place, so that the process never reads a partial one.
@@ -107,7 +107,7 @@ export async function faults({ seed, rounds, runtime }: FaultsOptions) {
     async clock() {
       const server = await start()
       await flowing(3)
-      // Shorter than the lifetime of idempotency keys, also after the second jump, which resets the clock.
+      // Jumps are shorter than the lifetime of idempotency keys, even the second jump, which resets the clock.
       obey({ clockMs: Math.round((random() < 0.5 ? 6 : -6) * random() * day) })
       await flowing(5)
       if (random() < 0.5) exits.push(await stopped(server))
@@ -126,7 +126,7 @@ export async function faults({ seed, rounds, runtime }: FaultsOptions) {
       ? { LD_PRELOAD: library, EIO_ON: call, EIO_AFTER: after, EIO_PATH: path }
       : {}
     const server = await start(env).catch((error: Error) => {
-      // A start also writes, and more if it has leases to release, so the fault may occur during the start.
+      // A start also writes, so the fault may occur during the start, above all if there are leases to release.
       if (!error.message.includes('ended with 70')) throw error
     })
     if (!server) return
@@ -141,7 +141,7 @@ export async function faults({ seed, rounds, runtime }: FaultsOptions) {
 
   try {
     for (let round = 0; round < rounds; round++) {
-      // A short run has each kind once, and a long run adds random kinds.
+      // A short run has each kind of fault once. A long run adds random kinds.
       const kind = round < kinds.length ? kinds[round] : kinds[Math.floor(random() * kinds.length)]
       await run[kind]()
       done[kind]++
@@ -189,7 +189,7 @@ async function stopped(server: ServerProcess): Promise<number | null> {
   return (await server.stop()).code
 }
 
-/** Returns a library that makes system calls fail, or undefined without a C compiler. */
+/** Returns the path of a library that makes system calls fail, or undefined without a C compiler. */
 function preloaded(folder: string): string | undefined {
   const library = join(folder, 'eio.so')
   spawnSync('cc', ['-shared', '-fPIC', '-O1', '-o', library, 'scripts/faults/eio.c', '-ldl'])

@@ -12,7 +12,7 @@ export interface FuzzAnswer {
 
 /** Time limit of a request. It exceeds the grid's longest intended silence. */
 const patienceMs = 15_000
-/** How long the client waits before it sends the rest of a broken request. */
+/** How long the client waits for the response to a broken request. */
 const brokenMs = 300
 
 /** Sends one request over its own connection. Only the head of an event stream is read. */

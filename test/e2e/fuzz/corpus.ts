@@ -75,7 +75,7 @@ function mcpRequests(keys: { agent: string; admin: string }, token: string): Fuz
   )
 }
 
-/** Two argument lists for a call: a few arguments, and all of them. */
+/** Returns two argument lists for a call: a few arguments, and all of them. */
 function argumentsOf(call: Call): Args[] {
   const names = { to: '#release-train', message: 'x', alias: 'fuzzed', name: 'fuzzed', provider: 'pii', since: '1h' }
   return [validArguments(call, names), { ...allArguments(call, names), wait_seconds: undefined }]
@@ -158,7 +158,7 @@ function oauthRequests({ links }: SeededSite, token: string): FuzzRequest[] {
 const endings =
   /\/(sign-out|delete|end|end-others|leave|hand-over|remove|role|key|withdraw)$|^\/(claim|reset|verify|new-address)\//
 
-/** Requests for every page, and for one form of each route with the page's field values. */
+/** Collects requests for every page, and for one form of each route with the page's field values. */
 async function pageRequests(grid: LiveGrid, site: SeededSite): Promise<FuzzRequest[]> {
   const routes = {
     pages: grid.app.routes.filter(({ method }) => method === 'GET').map(({ path }) => path),

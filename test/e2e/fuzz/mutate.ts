@@ -5,16 +5,16 @@ import type { FuzzRequest } from './corpus.ts'
 /** A serialized request. */
 export interface WrittenRequest {
   bytes: Uint8Array
-  /** Whether the bytes may not be a complete HTTP request. */
+  /** Whether the bytes may be an incomplete or invalid HTTP request. */
   isBroken: boolean
 }
 
 type Random = ReturnType<typeof randomOf>
 
-/** The random choices for one request, which depend only on the seed and the request's number. */
+/** Returns the random choices for one request, which depend only on the seed and the request's number. */
 export function randomOf(seed: number, n: number) {
   const next = generator(seed ^ Math.imul(n + 1, 0x9e3779b1))
-  /** An integer from 0 up to but excluding `n`. */
+  /** Returns an integer from 0 up to but excluding `n`. */
   const below = (n: number) => Math.floor(next() * n)
   return {
     below,
@@ -89,7 +89,7 @@ function changedValue(value: unknown, random: Random): unknown {
 function changeFields(fields: [string, string][], random: Random): void {
   const at = random.below(fields.length)
   const [name, value] = fields[at] ?? ['x', '']
-  // A form's CSRF token is not mutated, because it is the least interesting field.
+  // A form's CSRF token is not mutated, because the request would only be refused.
   if (name === 'csrf') return
   const text = random.pick(oddTexts)
   fields.splice(
@@ -102,7 +102,7 @@ function changeFields(fields: [string, string][], random: Random): void {
 function changeHeader({ headers }: FuzzRequest, random: Random): void {
   const value = headerText(random.pick(oddTexts))
   const at = random.below(headers.length + 1)
-  // The credential usually stays, because without it a request covers little code.
+  // The credential usually stays, because a request without a credential covers little code.
   if (['Authorization', 'Cookie'].includes(headers[at]?.[0]) && random.chance(0.8)) return
   const name = headers[at]?.[0] ?? random.pick(oddHeaders)
   headers.splice(
@@ -147,7 +147,7 @@ function textOf(body: NonNullable<FuzzRequest['body']>): string {
   return 'fields' in body ? new URLSearchParams(body.fields).toString() : body.text
 }
 
-/** The bytes of an unmutated request. */
+/** Serializes a request without mutations. */
 export function written(
   { method, target, headers, body }: FuzzRequest,
   host: string,

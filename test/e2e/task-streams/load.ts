@@ -26,7 +26,7 @@ export interface Seen {
   streams: number
 }
 
-/** Repeats a call until it gets a response, because kills end calls. A repeat must have no second effect. */
+/** Repeats a call until it gets a response, because a kill ends calls. A repeat must have no second effect. */
 async function untilAnswered<T>(server: CurrentServer, call: (url: string) => Promise<T>): Promise<T> {
   for (;;) {
     const url = await server.url()
@@ -93,7 +93,7 @@ export async function follow(server: CurrentServer, { key }: Agent, taskId: stri
   return seen
 }
 
-/** A task's artifacts, as the grid returns them. */
+/** Returns a task's artifacts, as the grid reports them. */
 export async function artifactsOf(url: string, { key }: Agent, id: string): Promise<Map<string, string>> {
   const { body } = await post(
     url,
@@ -132,10 +132,10 @@ function textOf(parts: { text: string }[]): string {
   return parts.map(({ text }) => text).join('')
 }
 
-/** Whether the server has no capacity for the call now. */
+/** The error of a server that has no capacity for a call now. */
 class Busy extends Error {}
 
-/** Whether the server was busy, or the connection broke. A kill may also truncate a frame or a response. */
+/** Whether the server was busy, or a kill broke the connection. A kill may also truncate a frame or a response. */
 function isCutOff(error: unknown): boolean {
   if (error instanceof Busy || String(error).includes('calls wait')) return true
   return error instanceof TypeError || error instanceof SyntaxError ||
