@@ -21,7 +21,7 @@ const idOf = (ring: string) => ring.split(':')[0]
 /** Returns the grid's store with another key ring. */
 const under = ({ store }: TestGrid, ring: string | undefined): Store => ({ ...store, keyRing: createKeyRing(ring) })
 
-/** Decrypts every token with a ring. */
+/** Decrypts every token with the given ring. Returns the tokens. */
 async function opened(grid: TestGrid, ring: string): Promise<string[]> {
   const tokens = grid.store.global.sealedTokens.map(async (table) =>
     await Promise.all(

@@ -178,7 +178,7 @@ function everyEnd(): void {
   })
 }
 
-/** Resolves when this many reads and streams are idle and the database was polled once more after that. */
+/** Resolves when this many reads and streams are idle and the database has then been polled once more. */
 async function idleAndLookedFor(count: number): Promise<void> {
   await idle(count)
   const before = looks

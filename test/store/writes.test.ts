@@ -117,7 +117,8 @@ onEachDatabase((open) => {
 })
 
 onEachDatabase((open) => {
-  // Loses the result of a committed group. A server repeats the group, and with a file this cannot happen.
+  // Loses the result of a committed group, so that the store retries the group. Only a database server can lose a
+  // result; a local file cannot.
   let lost = 0
   const losingConnect: typeof connect = (config) => {
     const client = connect(config)

@@ -65,7 +65,7 @@ test('deleting an account requires its name, and blocks every access until an ow
 
 test("7 days after an account's deletion its data is removed, and other accounts' data is unchanged", async () => {
   const { acme, evil, alice } = grid
-  // Rows of these tables are removed by age.
+  // Rows of these tables are also removed by age, so the dumps omit them.
   const aging = ['usage', 'conversation_turns']
   const before = await dump(grid, evil, aging)
   await deleteAccount(acme.store, { name: 'Acme' })

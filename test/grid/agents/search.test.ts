@@ -105,7 +105,7 @@ onEachDatabase((open) => {
   })
 })
 
-/** Searches with and without the index, and checks that both results are equal. Returns the aliases. */
+/** Searches with and without the index, and checks that both results are equal. Returns the aliases that were found. */
 async function expectSame(search: string): Promise<string[]> {
   const account = grid.store.account(grid.acme.id, actor())
   const { agentSearch } = account.read

@@ -111,7 +111,7 @@ onEachDatabase((open) => {
     expect(JSON.stringify(await received(carol))).toContain(secret)
   })
 
-  test("each of many guardrails checks a post once for all members, with each member's action", async () => {
+  test("each of many guardrails checks a post once for all members, and each member's own action applies", async () => {
     const ids = []
     for (let n = 0; n < 41; n++) {
       const config = { phrases: [`word-${n}.`] }

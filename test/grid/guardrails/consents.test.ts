@@ -148,7 +148,7 @@ const judge = () =>
     token: 't',
   })
 
-/** A guardrail that checks @ann's messages with her consent. Returns its id. */
+/** Attaches a guardrail that checks @ann's messages with her consent. Returns the guardrail's id. */
 async function attached(): Promise<string> {
   const { id } = await webhook()
   await allowService(ann.account, { provider: 'webhook', host })

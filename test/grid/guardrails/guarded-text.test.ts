@@ -118,7 +118,7 @@ test.each(
     ['of a sender', 'alice', 'outbound'],
     ['of a recipient', 'bob', 'inbound'],
   ] as const,
-)('a service %s checks texts that readers may combine in one request', async (_, agent, direction) => {
+)('a service %s gets, in one request, all texts that readers may combine', async (_, agent, direction) => {
   const asked: string[] = []
   providers.remote.check = ({ text }) => {
     asked.push(text)

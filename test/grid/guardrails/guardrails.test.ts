@@ -184,7 +184,7 @@ async function inbox() {
   return (await readMessages(storeOf(grid, grid.bob), {})).messages
 }
 
-test('local guardrails with the same configuration are checked once, even those of two accounts', async () => {
+test('local guardrails with the same configuration check a text once, even if they belong to two accounts', async () => {
   await open()
   await grid.evil.agent('desk', { visibility: 'public' })
   await guard(grid.acme, 'alice', { name: 'one', direction: 'outbound' })
@@ -198,7 +198,7 @@ test('local guardrails with the same configuration are checked once, even those 
   expect(asked()).toEqual(['outbound hello', 'outbound hello', 'outbound again', 'outbound again'])
 })
 
-test('a local guardrail is checked again after another guardrail has changed the text', async () => {
+test('a local guardrail checks a text again after another guardrail has changed it', async () => {
   await open()
   await guard(grid.acme, 'alice', { direction: 'outbound', action: 'redact' })
   await guard(grid.acme, 'bob', { direction: 'inbound' })
@@ -233,7 +233,7 @@ test('a service is called in each direction, and local guardrails do not wait fo
   const answered = new Promise<void>((resolve) => (answer = resolve))
   providers.remote.check = async ({ direction }) => {
     directions.push(direction)
-    // The service responds once the local guardrail has been checked.
+    // The service responds only after the local guardrail has checked the text.
     if (providers.asked.length === 0) await answered
     return { kinds: [] }
   }

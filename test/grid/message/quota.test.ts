@@ -111,7 +111,7 @@ onEachDatabase((open) => {
     expect(await send(mallory, '@desk')).toMatchObject({ recipient: '@desk' })
   })
 
-  test('from 80 % on, a receipt shows how full the inbox is and how many messages it refused today', async () => {
+  test('when an inbox is at least 80 % full, a receipt shows how full it is and how many messages it refused today', async () => {
     grid = await open({ env: { UNREAD_PER_INBOX: '10' } })
     await grid.acme.agent('desk', { visibility: 'public' })
     for (let n = 0; n < 7; n++) {

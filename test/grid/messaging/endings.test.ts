@@ -201,7 +201,7 @@ onEachDatabase((open) => {
     expect((await status(expiring)).delivery).toBe('expired')
   })
 
-  test("retracting a task's message cancels the task, and its expiry fails the task", async () => {
+  test("retracting a task's message cancels the task, and the expiry of a task's message fails the task", async () => {
     const client = storeOf(grid, grid.alice)
     const messageOf = async (task: string) =>
       String(

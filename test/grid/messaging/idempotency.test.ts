@@ -17,9 +17,9 @@ import { turn, waitFor } from '../../support/wait-for.ts'
 const once: SendInput = { to: 'bob', text: 'once', idempotencyKey: 'k' }
 
 let grid: TestGrid
-/** Each commit of a send waits for this before it starts. */
+/** Each commit of a send waits for this promise before it starts. */
 let before: Promise<void>
-/** Each commit of a send waits for this before it returns. */
+/** Each commit of a send waits for this promise before it returns. */
 let after: Promise<void>
 /** How many sends wait for their commit or are being committed, and how many send commits are on disk. */
 let queued: number

@@ -54,7 +54,7 @@ test('a scheduled message is sent once at its time, with that timestamp and as t
   expect(await read(grid.bob)).toEqual([])
 })
 
-test('two processes that send the same scheduled message at once store it once', async () => {
+test('two processes that send the same scheduled message at the same time store it once', async () => {
   const { text: { message_id: id } } = await send({})
   grid.clock.now += hour
   const alice = storeOf(grid, grid.alice)

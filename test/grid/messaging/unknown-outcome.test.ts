@@ -79,7 +79,7 @@ test('a claim that the database executes long after its refusal leases nothing',
     ['hi', undefined],
     ['sent after the read', undefined],
   ])
-  // The recovery removes the marker that prevents the late claim from leasing.
+  // The recovery removes the marker that prevented the late claim from leasing.
   expect([marked, await leases()]).toEqual([1, 0])
 })
 

@@ -15,7 +15,7 @@ import { waitFor } from '../../support/wait-for.ts'
 
 let grid: TestGrid
 let authenticate: Authenticate
-/** Each commit waits for this before it starts. */
+/** Each commit waits for this promise before it starts. */
 let held: Promise<void>
 /** The number of commits that have started, and the number of leases waiting for one. */
 let commits: number

@@ -111,7 +111,7 @@ test.each(Object.entries(ends))('an alias ends when %s, and its unread messages 
     const left = `SELECT ${column} FROM ${table} WHERE account_id = ? AND agent_id = ?`
     expect(await rows(grid, left, [grid.acme.id, ann.personAlias.agentId]), table).toEqual([])
   }
-  // A request that the person began before is refused, too.
+  // A request that the person began before the alias ended is also refused.
   await expect(writeMessage(ann.account, { to: '@alice', text: 'still me' })).rejects.toMatchObject({
     code: 'alias_required',
   })

@@ -49,7 +49,7 @@ test.each(variants)('an agent of the official SDK (%j) reports its task, and is 
   expect(await read()).toEqual([])
 
   finish()
-  // The clock stands still, so no poll is due by itself.
+  // The clock does not advance, so only a callback can make a poll due.
   const answers = await waitFor('the answer', async () => {
     await step()
     const messages = await read()
@@ -213,7 +213,7 @@ test.each([
 ])('no callback is given to %s', async (_, card, baseUrl) => {
   const remote = await remoteAgent(() => taskResult('t1', 'WORKING'), card)
   await send(remote.url)
-  // Tests can use only private addresses, and the grid does not send this one.
+  // Private addresses are allowed in tests, so a URL that is never allowed stands for one that others cannot reach.
   if (baseUrl !== undefined) {
     Object.assign(grid.deps, { config: { ...grid.deps.config, baseUrl: 'http://user@127.0.0.1' } })
   }

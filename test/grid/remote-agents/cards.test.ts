@@ -51,7 +51,7 @@ test.each([
   expect((await find('')).card.endpoint.url).toBe(`${origin}/rpc`)
 })
 
-test('another port of a loopback name is another server, and #endpoint uses the given URL', async () => {
+test('a different port of a loopback name is a different server, and #endpoint uses the given URL', async () => {
   const { find, origin } = await serving(() => ({ [`/agent${wellKnown}`]: card10('http://localhost:9/rpc') }))
 
   expect((await find('/agent')).problem).toMatch(/another server only: http:\/\/localhost:9\. .*#endpoint/)

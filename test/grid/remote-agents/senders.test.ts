@@ -1,5 +1,5 @@
 /**
- * A remote agent gets one request per sender at a time, which may take as long as its time limit.
+ * A remote agent gets one request per sender at a time, and each request may last until the agent's time limit.
  * docs/protocol/remote-agents.md, "How messages are sent".
  */
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -58,7 +58,7 @@ function later() {
   return { promise, give: give! }
 }
 
-test("while an agent works on one sender's message for three minutes, it answers another one within 5 s", async () => {
+test("while an agent works on one sender's message for three minutes, it answers another sender's message within 5 s", async () => {
   const slow = later()
   answer = (text) => text === 'slow' ? slow.promise : messageResult(`ok ${text}`)
   const id = await send('slow')
@@ -84,7 +84,7 @@ test("while an agent works on one sender's message for three minutes, it answers
   expect((await statusOf(id)).timeline).toEqual(['stored', 'sent 1', 'accepted', 'replied'])
 })
 
-test('an agent gets at most four requests at a time, each from another sender', async () => {
+test('an agent gets at most four requests at a time, each for a different sender', async () => {
   const first = later()
   answer = (text) => text === '0' ? first.promise : 'hang'
   for (let n = 0; n < 6; n++) {
@@ -206,7 +206,7 @@ test('invalid responses are counted per message', async () => {
   expect(await Promise.all(ids.map(async (id) => (await statusOf(id)).delivery))).toEqual(['delivered', 'delivered'])
 })
 
-test("a message that reached the server keeps its retry time when another sender's is accepted", async () => {
+test("a failed message that reached the server keeps its retry time when another sender's message is accepted", async () => {
   answer = (text) => text === 'bad' ? { status: 503 } : messageResult('ok')
   const bad = await send('bad')
   await step()
@@ -220,7 +220,7 @@ test("a message that reached the server keeps its retry time when another sender
   expect(texts()).toEqual(['bad', 'good', 'bad'])
 })
 
-test("a sender's failing message is the one that was sent, not those behind it", async () => {
+test("only the message that was sent counts as failing, not the same sender's later messages", async () => {
   answer = () => ({ status: 503 })
   await send('of bob', grid.bob)
   const ids = [await send('of alice'), await send('behind it')]

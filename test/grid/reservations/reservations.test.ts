@@ -152,7 +152,7 @@ test('waiting for messages does not extend a reservation', async () => {
   expect(await list(grid.alice)).toEqual([])
 })
 
-test('a reservation is refused at the commit if another process has added one since the comparison', async () => {
+test('a reservation is refused at the commit if another process has added a reservation since the names were compared', async () => {
   const { change, read } = grid.acme.store
   const terms = { space: '', shared: false, note: '', task: null, home: null, at: grid.clock.now, lengthMs: hour }
   const reserveAt = (agent: TestAgent, seen: number) =>

@@ -136,7 +136,7 @@ test('a restore that is killed at any step loses nothing', async () => {
   for (const { name, folder: state } of states) {
     const path = join(state, 'grid.db')
     const kept = keptIn(state).map((found) => join(state, found))
-    // Each state has the old grid, the new grid, or a refused start, and never a mixture or an empty grid.
+    // At each step, the file contains the old or the new grid, or it is missing, and then a start is refused.
     if (existsSync(path)) {
       const facts = await factsOf(path)
       expect(facts, name).toContain('in the backup')
