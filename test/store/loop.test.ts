@@ -119,10 +119,7 @@ test('any number of waits cause one poll per interval, and a process without wai
   expect(sibling.polls).toHaveLength(during)
 })
 
-/**
- * Opens another process on the same database. Returns its store, the polls it has made, and a function that waits until
- * its waits are idle.
- */
+/** Opens another process on the same database. `polls` lists its polls, and `idle` waits until its waits are idle. */
 async function openSibling() {
   const polls: string[] = []
   const store = await openStore({ ...grid.deps, config: readConfig({ DATABASE_URL: server.url }) }, {

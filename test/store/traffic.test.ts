@@ -6,7 +6,7 @@ import { allQueries } from '../../src/store/sql.ts'
 
 /** The tables that a key's lookup reads. */
 const ofKeys = ['accounts', 'agents', 'credentials', 'memberships', 'oauth_grants', 'trials']
-/** These statements change only a time, which a key's lookup does not depend on. */
+/** Allowed, because these statements change only a time. */
 const ofTimes = [
   /^UPDATE credentials SET last_used_at = [^=]+ WHERE/,
   /^UPDATE oauth_grants SET last_used_at = [^=]+ WHERE/,

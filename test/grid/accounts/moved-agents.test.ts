@@ -151,10 +151,7 @@ onEachDatabase((open) => {
       const owner = await person(grid, { role: 'owner' })
       await grid.store.write([membership(grid.store, zoe.home, owner.id, 'owner', grid.clock.now)])
       await rows(grid, 'UPDATE accounts SET people_read_since = 0 WHERE id = ?', [zoe.home])
-      /**
-       * Returns the conversations that people see in an account, by the aliases of the agents. Foreign agents and their
-       * messages are marked.
-       */
+      /** Returns the conversations that people see in an account, by agents. Foreign agents and messages are marked. */
       const shown = async (accountId: string) => {
         const account = grid.store.account(accountId, owner.actor('owner'))
         const found: Record<string, string[]> = {}

@@ -1,7 +1,4 @@
-/**
- * Decisions on held messages, which apply the conditions at the time of the decision. docs/protocol/messages.md, "Held
- * messages".
- */
+/** Decisions on held messages, under the conditions at decision time. docs/protocol/messages.md, "Held messages". */
 import { Buffer } from 'node:buffer'
 import { beforeEach, expect, test } from 'vitest'
 import { approve } from '../../../src/grid/approvals/decide.ts'

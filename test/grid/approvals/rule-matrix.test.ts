@@ -26,10 +26,7 @@ const large = { raw: btoa(secret.repeat(5_000)), filename: 'b.txt', mediaType: '
 const now = { configuration: { returnImmediately: true } }
 const v10 = { 'A2A-Version': '1.0' }
 
-/**
- * Opens a grid with everything that the ways to send need. Returns it with the ways by title. Each title begins with
- * the way's name in its registry.
- */
+/** Opens a grid. Returns it with every way to send, by titles that begin with the way's name in its registry. */
 async function gridWithWays() {
   const grid = await testGrid({ guardrailChecks: testProviders().guardrailChecks })
   const { acme, alice, bob } = grid

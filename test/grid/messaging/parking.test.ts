@@ -1,6 +1,4 @@
-/**
- * Messages that cannot be displayed are parked, and the others are delivered. See docs/delivery.md, "Parked messages".
- */
+/** Messages that cannot be displayed are parked, and the others delivered. docs/delivery.md, "Parked messages". */
 import { beforeEach, expect, test } from 'vitest'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import { readAgain } from '../../../src/grid/messaging/read-again.ts'

@@ -82,8 +82,7 @@ onEachDatabase((open) => {
     expect(texts(await again({ since: '60m' }))).toEqual(['just in', 'newest'])
     expect(texts(await again({ since: '1d' }))).toHaveLength(4)
     expect(texts(await again({ since: '1s' }))).toEqual([])
-    // The result is the same when all messages are read, although the message with the earlier time is stored between
-    // the others.
+    // The result is the same when all are read, although the early message is stored between the others.
     await readMessages(as(grid.bob), {})
     expect(texts(await again({ since: '1h' }))).toEqual(['just in', 'newest'])
   })

@@ -31,8 +31,7 @@ test('two processes share turns, pauses and settings of a conversation', async (
   })
   expect([turns, refused.code, told[0]]).toEqual([20, 'conversation_paused', 10])
 
-  // Both processes apply the pause, the account's owners are notified once, and a resume at one process applies to
-  // both.
+  // Both processes apply the pause and its end, and the account's owners are notified once.
   for (const process of grids) expect(await send(process, bob, '@alice')).toMatchObject({ code: 'conversation_paused' })
   await Promise.all([notifyOfPauses(grid.store), notifyOfPauses(other.store)])
   expect([...grid.emails, ...other.emails]).toHaveLength(1)

@@ -150,8 +150,7 @@ test('each of many random queries has the same result as when run alone', async 
   const values: InValue[] = [null, 0, -1, 2.5, 2 ** 53 - 1, '', 'text', '“ß”\0', new Uint8Array([0, 255]), true]
   const pick = <T>(list: T[]) => list[Math.floor(Math.random() * list.length)]
   const texts = [
-    // SQLite returns a whole number as an integer in a set, and otherwise as a real. The test treats both types as
-    // equal.
+    // SQLite returns a whole number as an integer in a set, otherwise as a real. The test treats both as equal.
     "SELECT ?1 AS a, replace(typeof(?2), 'real', 'integer') AS b",
     'SELECT ?1 AS same, ?2 AS same',
     'SELECT ?1 UNION ALL SELECT ?2',
@@ -232,7 +231,7 @@ test('a query sees every commit acknowledged before it, whichever client made th
   other.close()
 })
 
-test('consecutive requests share one stream, and one that the server has dropped is replaced', async () => {
+test('consecutive requests share one stream, and a stream that the server has dropped is replaced', async () => {
   await echo(1)
   await echo(2)
   const baton = /"baton":"[^"]+"/
