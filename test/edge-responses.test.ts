@@ -172,7 +172,7 @@ describe('a request without a route', () => {
   test('any method that a path does not support gets 405 and an Allow header', async () => {
     const byPath = new Map<string, string[]>()
     for (const { method, path } of routesOf(grid)) {
-      // Only paths whose patterns do not overlap are tested, so no pages.
+      // Tests only paths whose patterns do not overlap. The patterns of pages do.
       if (/^\/(api|a2a|oauth|assets|\.well-known)\//.test(path)) {
         byPath.set(path, [...byPath.get(path) ?? [], method])
       }

@@ -468,7 +468,7 @@ test('a send reaches few files: its steps, core concerns, and the statements tha
   const texts = files.filter(({ path }) => steps.includes(path)).map(({ text }) => text)
   const tables = new Set(texts.flatMap(changedTables))
 
-  // `sendMessage` passes in guardrails and approvals, and their calls pass in Slack, asks and choices.
+  // `sendMessage` adds guardrails and approvals to a send, and its callers add Slack, asks and choices.
   expect(steps.filter((path) => /approvals|guard|held|slack|remote|conversations/.test(path))).toEqual([])
   expect(sizeOf(steps)).toSatisfy(isAtMost(40, 2_100))
   expect([...tables].sort()).toEqual(

@@ -40,7 +40,7 @@ const matrix = calls.filter(({ door }) => door !== 'a2a').sort((a, b) => Number(
 
 describe('each credential calls each tool and route', async () => {
   const grid = await testGrid()
-  // More refused keys are tried from one address than a minute allows.
+  // Each row starts in a new minute, because the rows try more refused keys from one address than a minute allows.
   beforeEach(() => void (grid.clock.now += minute))
   const holders = await holdersOf(grid)
   let ran = 0
@@ -62,7 +62,7 @@ describe('each credential calls each tool and route', async () => {
       for (const era of call.door === 'mcp' ? eras : [undefined]) {
         const expected = refusalOf(holder, call) ?? await outcomeOf(grid, reference[call.caller], call, era)
         expect(await outcomeOf(grid, key, call, era), `${call.name} ${era ?? ''}`).toEqual(expected)
-        // The reference credential was accepted, too.
+        // The reference credential must also have been accepted.
         if (!refusalOf(holder, call)) expect(refusals).not.toContain(expected[1])
         ran++
       }

@@ -55,7 +55,7 @@ test.each(someRuntimes)('an account with 80 waiting reads can still send at once
   const [sender, ...readers] = flooding.agents
   const send = sendMessageRequest(port, sender, `@${readers[80].alias}`)
   const connection = new Connection(port)
-  // Each key's first calls compile code, and count as unknown callers.
+  // Makes each key's first calls now, because they compile code and count as calls of unknown callers.
   for (const reader of [...other.agents, ...readers]) await connection.send(readMessagesRequest(port, reader))
   for (let n = 0; n < 20; n++) await connection.send(send)
   await connection.send(readMessagesRequest(port, other.agents[0]))

@@ -1,6 +1,6 @@
 /**
- * Attacks with expressions that users can save, as a program for each runtime. For each attack it prints how long it
- * blocked the event loop, how long it took, and the attacker's response.
+ * Attacks with expressions that users can save, as a program for each runtime. For each attack it prints how long the
+ * event loop was blocked, how long the attack took, and the response that the attacker got.
  */
 import process from 'node:process'
 import { createGuardrail, setAgentGuardrails } from '../../src/grid/guardrails/guardrails.ts'

@@ -78,7 +78,7 @@ test('a kind found both with and without line breaks between pieces is named onc
   expect([...kinds].sort()).toEqual(['credit card number', 'email address'])
 })
 
-test('the same text in other pieces is checked separately', async () => {
+test('a text is checked separately for each way in which it is split into pieces', async () => {
   const config = { phrases: ['heron'] }
   const { text, pieces } = linesOf('her', 'on')
 
@@ -110,7 +110,7 @@ test.each([
   expect(asked).toEqual(expected)
 })
 
-test('texts derived from pieces are cached for the next guardrail, but not those of two long texts', () => {
+test('texts derived from pieces are cached for the next guardrail, but not those of two long texts at the same time', () => {
   let made = 0
   const make = oncePerText(() => ++made)
   const ask = (...texts: string[]) => texts.map((text) => make(text))

@@ -96,7 +96,7 @@ describe('consents in the activity log', () => {
   })
 })
 
-test("revoking an own grant is logged in the grant's account, even if the user is viewing another", async () => {
+test("revoking one's own grant is logged in the grant's account, even if the user is viewing another account", async () => {
   await joinEvil(grid)
   const { grantId } = await accessTokenFor(grid, ann(), grid.evil.id, grid.eve.id)
   const { grantId: eds } = await accessTokenFor(grid, grid.ed.visitor.user.id, grid.evil.id)

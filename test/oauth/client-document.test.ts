@@ -100,7 +100,7 @@ test.each([
   { token_endpoint_auth_method: 'none' },
   { token_endpoint_auth_method: 'private_key_jwt', token_endpoint_auth_methods_supported: ['private_key_jwt', 'none'] },
   {},
-])('a client document with %j is a public client', async (methods) => {
+])('a client whose document has %j is a public client', async (methods) => {
   await open({ [url]: { json: { ...good, ...methods } } })
 
   expect((await tokensOf()).status).toBe(200)
@@ -254,7 +254,7 @@ test.each([['on', true], ['off', undefined]])(
   },
 )
 
-test('client documents are advertised while the last test fetch has succeeded', async () => {
+test('client documents are advertised if the last test fetch succeeded', async () => {
   const net = await open({}, { OAUTH_CIMD: 'auto' })
   const probe = documentProbe({ ...grid.deps, safeFetch: net.safeFetch })
   const seen = [probe.canFetch()]

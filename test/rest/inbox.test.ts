@@ -95,7 +95,7 @@ onEachDatabase((openGrid: OpenGrid) => {
     expect((await ack(grid, grid.bob.key, body.lease_id)).body).toEqual({ acked: 1 })
   })
 
-  test('some messages of a lease can be acked or released, and the others are redelivered when it ends', async () => {
+  test('some messages of a lease can be acked or released, and the others are redelivered when the lease ends', async () => {
     const ids = [await send('one'), await send('two'), await send('three')]
     const { body } = await lease(grid, grid.bob.key)
     const id = body.lease_id
@@ -156,7 +156,7 @@ onEachDatabase((openGrid: OpenGrid) => {
   })
 })
 
-test('an agent with a lease counts as a runner until all leases have ended, and a peek shows if a person attends', async () => {
+test('an agent with a lease counts as a runner until all leases have ended, and a peek shows whether a person attends', async () => {
   grid = await testGrid()
   const { presence } = grid.acme.store.waiting
   const ids = [await send('one'), await send('two')]

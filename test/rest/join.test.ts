@@ -76,8 +76,8 @@ async function textOf(path: string, type: string): Promise<string> {
 }
 
 /**
- * The output of a connect command, with alice's key if it has none. The built program runs instead of npx, which would
- * fetch the package.
+ * Returns the output of a connect command, which gets alice's key if it has none. The built program runs instead of
+ * npx, which would fetch the package.
  */
 async function connected(line: string): Promise<string> {
   writeFileSync(

@@ -100,7 +100,7 @@ onEachDatabase((open) => {
     expect(await dump(grid, { ...grid.acme, id: signed.home }, ['credentials', 'agents'])).toBe(before)
   })
 
-  test('an account that was claimed first is not removed', async () => {
+  test('an account that is claimed between being found and its removal is not removed', async () => {
     const signed = await signUp('zoe-one', zoe)
     const { agents } = await openClaim(grid.store, signed.link)
     grid.clock.now += 8 * day

@@ -183,7 +183,7 @@ test('with too many agents, the page shows the most recently seen ones and the m
   expect((await owner.open(page)).text).toContain('Messages from the 500 agents that were seen last are counted')
 })
 
-test('many agents are grouped, failing ones first, then the slowest, and a group opens its members and their pairs', async () => {
+test('many agents are grouped, failing groups first, then the slowest, and opening a group shows its members and their pairs', async () => {
   const carol = await grid.acme.agent('carol')
   await grid.acme.agent('dave')
   await createChannel(grid.acme.store, { name: 'busy', members: ['alice', 'bob'] })

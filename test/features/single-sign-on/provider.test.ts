@@ -46,7 +46,7 @@ test.each<[unknown, string | null]>([
   ['a,b', 'admin'],
   ['read only', 'viewer'],
   ['staff ops', 'admin'],
-  // The word "no" is not mapped, so the value may be a single name.
+  // The word "no" is not mapped, so "no ops" may be a single name, and gives no role.
   ['no ops', null],
   ['former ops, guests', 'viewer'],
   ['', null],

@@ -154,7 +154,7 @@ test("a callback replaces another user's session only after a click in the same 
   expect((await signInBy(server, half, 'grid')).text).toContain('You are signed in as olga@acme.example')
 })
 
-test('a sign-in that waits for this click is cancelled when its identity or provider is removed', async () => {
+test("a sign-in that waits for the user's click is cancelled when its identity or provider is removed", async () => {
   const id = await setUp()
   await signInBy(server, browser(grid), id)
   const una = (await userOf('una@corp.example'))!

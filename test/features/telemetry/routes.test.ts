@@ -150,7 +150,7 @@ test('metrics count leases, due requests, attempts and failed commits', async ()
   await outboxes.stop()
   await remote.close()
 
-  /** The metrics as a new process on the same database would export them more than ten seconds later. */
+  /** Returns the metrics as a new process on the same database exports them, without the ten seconds of caching. */
   function text(): Promise<string> {
     return metricsText(grid.store)()
   }

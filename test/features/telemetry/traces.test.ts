@@ -147,7 +147,7 @@ test('a message to a remote agent of the account carries the trace, and the answ
   expect(told).toBe(traceId)
   expect(treeOf(spans, traceId).split('\n').map((line) => line.trim())).toEqual([
     ...[`POST ${gridPath}`, 'send_message', 'commit', 'deliver inbox'],
-    // These spans claim the outbox, send, store the answer, and release the outbox.
+    // The spans of claiming the outbox, sending, storing the answer, and releasing the outbox.
     ...['commit', 'POST', 'commit', 'commit'],
     ...[`POST ${gridPath}`, 'read_messages', 'commit'],
   ])

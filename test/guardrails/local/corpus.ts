@@ -19,13 +19,13 @@ export const localGuardrails: { id: string; check: GuardrailCheck }[] = Object.e
   check: prepared(id, config),
 }))
 
-/** The check of a configuration, with the defaults of its schema. */
+/** Returns the check for a configuration, completed with the defaults of its schema. */
 export function prepared(id: string, config: unknown): GuardrailCheck {
   const provider = providers.find((provider) => provider.id === id)!
   return provider.prepare(provider.config.parse(config))
 }
 
-/** The verdict on an agent's text. Local guardrails respond synchronously once they are loaded. */
+/** Returns the verdict on an agent's text. Local guardrails respond synchronously once they are loaded. */
 export function verdictOn(check: GuardrailCheck, text: string): Verdict {
   const guarded = { text, direction: 'outbound', sender: '@alice', recipient: '@bob' } as const
   const fetch = () => Promise.reject(new Error('A local guardrail asks nobody'))
@@ -34,7 +34,7 @@ export function verdictOn(check: GuardrailCheck, text: string): Verdict {
 
 await Promise.all(localGuardrails.map(({ check }) => verdictOn(check, '')))
 
-/** The objectionable pieces, as they occur in the text. */
+/** Returns the objectionable pieces, as they occur in the text. */
 export function foundIn(text: string, { spans = [] }: Verdict): string[] {
   return spans.map(({ start, end }) => text.slice(start, end))
 }

@@ -70,7 +70,7 @@ describe('judging servers without structured responses', () => {
         .end(JSON.stringify(isPlain ? completion(content) : { error: { message: 'response_format is not supported' } }))
     })
 
-  test('a judging server that refuses structured responses is asked again without them, and later at once without them', async () => {
+  test('a judging server that refuses structured responses is asked again without them, and from then on only without them', async () => {
     service = await refusing('unsafe\nS1,S10')
     const check = checkWith('llm-judge', service.url)
 

@@ -76,7 +76,7 @@ test('a served request gets the time that it waited, and its caller is forgotten
   expect(scheduler.callers).toBe(0)
 })
 
-test('starts no request while it is paused, and all of them afterwards', async () => {
+test('a paused scheduler starts no request, and starts all waiting requests when it resumes', async () => {
   const { scheduler, send, started } = requests()
   send('team')
   const resume = scheduler.pause()
