@@ -182,7 +182,7 @@ function bearer(key: string) {
   return { Authorization: `Bearer ${key}` }
 }
 
-/** The parsed log lines. */
+/** Returns the parsed log lines. */
 // deno-lint-ignore no-explicit-any -- tests check it
 function lines(): any[] {
   return grid.logs.map((line) => JSON.parse(line))

@@ -56,8 +56,8 @@ test('a paragraph, an item and a row that do not end with their test are found',
 })
 
 /**
- * The paragraphs that do not end with links to their tests. A line of links belongs to the table before it, and a
- * paragraph that ends with a colon announces a list.
+ * Returns the paragraphs that do not end with links to their tests. A line of links belongs to the table before it, and
+ * a paragraph that ends with a colon announces a list.
  */
 function unproved(section: string): string[] {
   const text = section.slice(section.indexOf('\n')).replace(/^```.*?^```/gms, '')

@@ -68,7 +68,7 @@ onLibsqlServer((openGrid) => {
     await grid.close()
   })
 
-  /** A process that does not know any caller yet. */
+  /** Returns a process that does not know any caller yet. */
   function newProcess(): TestGrid {
     const app = createApp(store)
     const request: TestGrid['request'] = (path, init = {}, remoteAddress = '203.0.113.7') =>
@@ -82,7 +82,7 @@ onLibsqlServer((openGrid) => {
     return { ...grid, store, app, request, post }
   }
 
-  /** The number of messages and leases. */
+  /** Returns the numbers of messages and leases. */
   async function written(): Promise<unknown> {
     const client = createClient({ url: grid.deps.config.databaseUrl })
     const { rows } = await client.execute('SELECT (SELECT count(*) FROM messages), (SELECT count(*) FROM leases)')

@@ -512,7 +512,7 @@ function faultOf(path: string, { target, isOurs, isType }: Import): string[] {
   return isType ? [] : [`${path} may import ${target} only as a type`]
 }
 
-/** The most specific rule for a path. */
+/** Returns the most specific place with a rule for a path. */
 function placeOf(path: string): string | undefined {
   return Object.keys(rules).filter((place) => isIn(path, place)).sort((a, b) => b.length - a.length)[0]
 }
@@ -568,7 +568,7 @@ function importGraph(sources: { path: string; text: string }[], placeOf: (path: 
   return graph
 }
 
-/** Groups of files that import each other, directly or indirectly (Tarjan's algorithm). */
+/** Returns the groups of files that import each other, directly or indirectly (Tarjan's algorithm). */
 function circlesOf(targets: ReadonlyMap<string, Iterable<string>>): string[][] {
   const order = new Map<string, number>()
   const lowest = new Map<string, number>()

@@ -629,7 +629,7 @@ type Values = Record<string, string | number | null>
  */
 const manyCombinations = 10_000
 
-/** The values of each parameter, combined with those of the others. */
+/** Returns combinations of the values of all parameters. */
 function combinations(query: AnyQuery): Values[] {
   const given = parametersOf(query).map((name) => [name, texts[name] ?? others[name]] as const)
   const count = given.reduce((product, [, values]) => product * values.length, 1)

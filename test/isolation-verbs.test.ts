@@ -228,7 +228,7 @@ describe('two accounts', () => {
   })
 })
 
-/** A call's result or error as JSON, without the given value. */
+/** Returns a call's result or error as JSON, without the given value. */
 async function resultOf(call: Promise<unknown>, value: string): Promise<string> {
   const result = await call.then(
     (result) => ({ result }),

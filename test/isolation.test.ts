@@ -25,7 +25,7 @@ import {
 import { accessTokenFor } from './support/oauth-token.ts'
 import { membership, person } from './support/people.ts'
 
-/** Arguments that name objects of the calling account. */
+/** Returns the arguments of a call that name objects of the calling account. */
 function ownNames(own: NamesByForm, { door, name }: Call): Names {
   const creates = /create|^(POST|PATCH) .*(guardrails|approval-rules|keys)/.test(name)
   const agent = name.includes('delete') ? own['agent alias'] : 'mate'

@@ -109,7 +109,7 @@ async function outcomeOf(grid: TestGrid, key: string | undefined, call: Call, er
 
 type Reference = Record<Call['caller'], string>
 
-/** Valid credentials of each kind. No row of the matrix uses them. */
+/** Returns valid credentials of each kind, which no row of the matrix uses. */
 async function referenceFor(grid: TestGrid): Promise<Reference> {
   const { acme } = grid
   const { id, key } = await acme.agent(`reference-${++made}`)
@@ -188,7 +188,7 @@ async function holdersOf(grid: TestGrid): Promise<Holder[]> {
   ]
 }
 
-/** Access tokens of users in every role, for the account's admin and for one of its agents. */
+/** Returns access tokens of users in every role, for the account's admin and for one of its agents. */
 async function oauthHolders(grid: TestGrid): Promise<Holder[]> {
   const { acme, evil, alice, store, clock } = grid
   const gone = await acme.agent('gone')

@@ -70,7 +70,7 @@ test.each(['correct horse', 'vjQ8-mm2x-Kp', 'violet stapler hums', 'tiger rose a
   },
 )
 
-test('two password hashes run at once, sixteen wait, and more are refused immediately', async () => {
+test('two password hashes run at the same time, sixteen wait, and more are refused immediately', async () => {
   const attempts = Array.from({ length: 25 }, () => codeOf(verifyPassword(null, 'correct horse')))
 
   const results = await Promise.all(attempts)

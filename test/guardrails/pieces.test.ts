@@ -12,14 +12,14 @@ async function verdictOn(id: string, config: object, guarded: Pick<GuardedText, 
   return await checks.check({ provider: id, config: JSON.stringify(config), guarded: asked })
 }
 
-/** A guarded text whose pieces are these lines. */
+/** Returns a guarded text whose pieces are these lines. */
 function linesOf(...lines: string[]) {
   let end = -1
   const pieces = lines.map(({ length }) => ({ start: end + 1, end: end += 1 + length }))
   return { text: lines.join('\n'), pieces }
 }
 
-/** The findings in a text whose pieces are these lines. */
+/** Returns the findings in a text whose pieces are these lines. */
 async function findIn(id: string, config: object, ...lines: string[]) {
   const guarded = linesOf(...lines)
   return foundIn(guarded.text, await verdictOn(id, config, guarded))

@@ -178,7 +178,7 @@ test('if the activity log cannot be written, no grant is created, revoked or cha
   expect(await mcpAccess(grid, tokens.access_token)).toBe('401')
 })
 
-/** The rows of an account's activity log, newest first. */
+/** Returns the rows of an account's activity log, newest first. */
 function log(account = grid.acme) {
   return account.store.read.activity.list()
 }

@@ -48,7 +48,7 @@ afterAll(async () => {
 beforeEach(() => void (responsesToLose = 0))
 afterEach(() => void (responsesToLose = 0))
 
-/** A database client that loses responses after a commit. */
+/** Creates a database client that loses responses after a commit. */
 function lossyClient(config: Config): Client {
   const client = createClient(config)
   const batch = client.batch.bind(client)

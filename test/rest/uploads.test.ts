@@ -59,7 +59,7 @@ async function read({ key }: TestAgent = grid.bob) {
   return (await callTool(grid, key, 'read_messages')).text[0]
 }
 
-/** A stream that sends these bytes, and then fails like a broken connection. */
+/** Returns a stream that sends these bytes, and then fails like a broken connection. */
 function brokenOff(bytes: Buffer): ReadableStream {
   let isSent = false
   return new ReadableStream({

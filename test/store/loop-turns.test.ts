@@ -31,7 +31,7 @@ beforeEach(() => {
 })
 afterEach(() => loop.close())
 
-/** A stored follower that records what it processed and skipped. */
+/** Creates a stored follower that records what it processed and skipped. */
 function stored(name: StoredFollower, apply: (batch: Batch) => unknown = () => {}, limit = 10) {
   pulse.positions.set(name, 0)
   const taken: number[] = []

@@ -75,7 +75,7 @@ function isOfSearch(statement: string): boolean {
   return searchTables.includes(table)
 }
 
-/** The text without brackets and their content, with single spaces. */
+/** Returns the text without brackets and their content, with single spaces. */
 function withoutBrackets(text: string): string {
   for (let before = '';; before = text) {
     text = text.replace(/\([^()]*\)/g, '').replace(/\s+/g, ' ')

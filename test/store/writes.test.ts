@@ -185,7 +185,7 @@ function intercepting(
   return { ...account, write: (statements) => intercept(account.write, statements) }
 }
 
-/** Alice's account, with `change` running before each write. */
+/** Returns alice's account, with `change` running before each write. */
 function changingBefore(change: () => Promise<unknown>): AccountStore {
   return intercepting(as(grid.alice), async (write, statements) => {
     await change()

@@ -169,7 +169,7 @@ async function leaseAndRelease({ id, home, alias }: SignedUp): Promise<void> {
   expect(await rows(grid, 'SELECT 1 FROM lease_releases WHERE account_id = ?', [home])).toHaveLength(1)
 }
 
-/** The number of an account's rows in each non-empty table. */
+/** Returns the number of an account's rows in each non-empty table. */
 async function rowCounts(home: string): Promise<Record<string, number>> {
   const counts: Record<string, number> = {}
   for (const table of accountTables) {

@@ -391,12 +391,12 @@ test('a held message can be decided on the new grid, and expires at its original
   expect(delivered).toMatchObject({ state: 'unread', expires_at: Number(held.sent_at) + 500_000_000 })
 })
 
-/** The response without presence, which differs between the grids. */
+/** Returns the response without presence, which differs between the grids. */
 function withoutPresence(answer: unknown): unknown {
   return JSON.parse(JSON.stringify(answer, (name, value) => name === 'presence' ? undefined : value))
 }
 
-/** A client's archived tasks as returned by `ListTasks` and `GetTask`. */
+/** Returns a client's archived tasks as reported by `ListTasks` and `GetTask`. */
 async function tasksOf(grid: TestGrid, key: string): Promise<unknown[]> {
   const call = async (method: string, params: object) =>
     (await postA2a(grid, key, request(method, params), version)).body.result
@@ -407,7 +407,7 @@ async function tasksOf(grid: TestGrid, key: string): Promise<unknown[]> {
 
 const version = { 'A2A-Version': '1.0' }
 
-/** A new key for the agent on the old grid. */
+/** Creates a key for the agent on the old grid. */
 async function newKeyOf(alias: string): Promise<string> {
   const agent = (await owner.store.read.agents.byAlias(alias))!
   const { key, hash, last4 } = mintKey('agent_key')
@@ -416,7 +416,7 @@ async function newKeyOf(alias: string): Promise<string> {
   return key
 }
 
-/** How many messages each pair of the account's agents exchanged. */
+/** Returns how many messages each pair of the account's agents exchanged. */
 async function pairsOf({ store }: Pick<TestGrid, 'store'>, account: string) {
   const sql = `SELECT key, messages FROM threads WHERE account_id = ? AND kind = 'pair' AND EXISTS (
     SELECT 1 FROM agents WHERE agents.account_id = threads.account_id AND agents.id = substr(threads.key, 1, 36))

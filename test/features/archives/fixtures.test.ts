@@ -21,7 +21,7 @@ const readers = {
   encrypted: (version: string) => textOf(readSealedFile(pathOf(version, 'sealed'), { passphrase: fixturePhrase })),
 }
 
-/** A grid that contains only an archive's account. Its clock shows the time of the export. */
+/** Opens a grid that contains only an archive's account. The grid's clock shows the time of the export. */
 async function gridOf(archive: Archive) {
   const grid = await emptyGrid()
   grid.clock.now = Date.parse(JSON.parse(archive.text.split('\n')[0]).made_at)

@@ -30,7 +30,7 @@ async function send(from: TestAgent, to: string, more: object = {}) {
   return id
 }
 
-/** The non-empty cells of each row in a table, by default that of the pairs. */
+/** Returns the non-empty cells of each row in a table, by default in the table of pairs. */
 async function tableOf(path = page, one = owner, id = 'network'): Promise<string[]> {
   const { html } = await one.open(path)
   const [, table = ''] = html.split(`<table id="${id}"`)

@@ -233,7 +233,7 @@ test('an owner can test the provider, which shows the response and stores nothin
   }
 })
 
-/** A user whose address the grid's provider has not verified, and the path of the sign-in link that they requested. */
+/** Returns a user whose address the provider has not verified, and the path of a sign-in link for the user. */
 async function unproved() {
   server.claims.email_verified = false
   const { one } = await come('grid')

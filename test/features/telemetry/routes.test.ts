@@ -81,7 +81,7 @@ test('scrapes query the database at most every ten seconds', async () => {
   expect(asked).toBe(1)
 })
 
-test('after a failed query, the next scrape queries the database at once', async () => {
+test('after a failed query, the next scrape immediately queries the database again', async () => {
   await open()
   const { feature } = grid.store
   grid.store.feature = () => ({ waiting: () => Promise.reject(new Error('busy')) }) as never

@@ -28,7 +28,7 @@ afterEach(async () => {
   await collector.close()
 })
 
-/** All spans that the grid has sent. Closes the grid. */
+/** Closes the grid. Returns all spans that it has sent. */
 async function spansSent(): Promise<CollectedSpan[]> {
   await grid.deps.traces!.close()
   return collector.spans
@@ -326,7 +326,7 @@ test("OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES identify the process's span
   expect(collector.text()).toContain('canary-stage')
 })
 
-/** A request's spans, as a call with a valid key creates them. */
+/** Returns a request's spans, as a call with a valid key creates them. */
 function requestOf(traceparent: () => string | null) {
   const spans = grid.deps.traces!.request(traceparent)
   spans.trustCaller()

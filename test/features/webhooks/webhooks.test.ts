@@ -239,7 +239,7 @@ test.each([404, 429, 503])('an event that gets the response %i is sent again', a
   expect((await listWebhooks(acme))[0]).toMatchObject({ waiting: 0, failingSince: null })
 })
 
-test('a response of 410 pauses the receiver at once, and pending events are sent when it is resumed', async () => {
+test('a response of 410 pauses the receiver immediately, and pending events are sent when it is resumed', async () => {
   let status = 410
   const { hook, id } = await webhook(() => status)
   await send('one')

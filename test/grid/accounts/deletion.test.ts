@@ -1,4 +1,4 @@
-/** An account deleted by its owner is hidden at once, stored for 7 days, then removed. */
+/** An account deleted by its owner is hidden immediately, stored for 7 days, and then removed. */
 import { beforeEach, expect, test } from 'vitest'
 import { createAuthenticator } from '../../../src/auth/bearer.ts'
 import { deleteAccount, restoreAccount } from '../../../src/grid/accounts/deletion.ts'
@@ -151,7 +151,7 @@ test('only an owner with a recent confirmation can delete an account, and only a
   await restoreAccount(by('owner'))
 })
 
-test('a waiting read ends at once when its account is deleted', async () => {
+test('a waiting read ends immediately when its account is deleted', async () => {
   const idle = followIdle(grid.store)
   const authenticate = createAuthenticator(grid.store)
   const authorization = `Bearer ${open.key}`

@@ -156,7 +156,7 @@ test("an owner can erase an agent's words on the agent's page, which then shows 
   expect((await activityOf(grid)).map(({ tool }) => tool)).toContain('erase_words')
 })
 
-/** The tables that contain a word in any column. */
+/** Returns the tables that contain a word in any column. */
 async function tablesWith(grid: TestGrid, word: string): Promise<string[]> {
   const tables: string[] = []
   for (const table of accountTables) {

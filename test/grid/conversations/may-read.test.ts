@@ -142,7 +142,7 @@ test("in an account that a person created, owners can read messages from the beg
   expect(await since(provisionalId)).toBeNull()
 })
 
-test('losing a role or a membership ends reading at once', async () => {
+test('losing a role or a membership ends reading immediately', async () => {
   const one = await personWithAlias(grid, 'cat', { role: 'owner' })
   await grid.store.write([grid.acme.store.change.profile.setPeopleRead(0)])
   expect(mayRead(await readerOf(one.account), { kind: 'others' }, later)).toBe(true)

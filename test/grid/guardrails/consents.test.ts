@@ -89,7 +89,7 @@ test.each([
   expect((await read()).at(-1)).toMatchObject({ message: 'from the person, [redacted]' })
 })
 
-test('consent is per provider, so another provider at the same host needs its own', async () => {
+test('consent is per provider, so another provider at the same host needs its own consent', async () => {
   await attached()
   const { id } = await judge()
 

@@ -209,7 +209,7 @@ async function create(alias: string) {
   return await answer(grid.acme.adminKey, 'admin_create_agent', { alias })
 }
 
-/** A tool's result, or its error. */
+/** Calls a tool. Returns its result or its error. */
 async function answer(key: string, tool: string, args: Record<string, unknown>, by: TestGrid = grid) {
   const { text } = await callTool(by, key, tool, args)
   return text.error ?? text

@@ -232,7 +232,7 @@ onEachDatabase((open) => {
     expect((await getTask(client, late.id)).status.state).toBe('failed')
   })
 
-  test('a recipient that works on a task is notified when a further message of it is retracted', async () => {
+  test('a recipient that works on a task is notified when a further message of the task is retracted', async () => {
     const client = storeOf(grid, grid.alice)
     const { id: taskId } = await askFor(client, 'a question')
     await read(grid.bob)

@@ -143,7 +143,7 @@ function enter({ key }: TestAgent, store: Store = grid.store) {
   return createAuthenticator(store)(`Bearer ${key}`)
 }
 
-/** The ids of the account's messages. Checks that each has its delivery. */
+/** Returns the ids of the account's messages, after checking that each has its delivery. */
 async function stored(): Promise<string[]> {
   const ids = async (column: string, table: string) =>
     (await rows(grid, `SELECT ${column} AS id FROM ${table} WHERE account_id = ?`, [grid.acme.id])).map(({ id }) =>

@@ -86,7 +86,7 @@ test('send_at accepts seconds from now as a number, over REST too, and refuses i
   expect((await send({ answers: 2 })).message).toContain('not both')
 })
 
-test('a scheduled message with an unknown recipient or an invalid text is refused at once', async () => {
+test('a scheduled message with an unknown recipient or an invalid text is refused immediately', async () => {
   expect((await send({ to: '@nobody' })).code).toBe('recipient_not_found')
   expect((await send({ message: '' })).code).toBe('invalid_input')
 })

@@ -49,7 +49,7 @@ test('a wait leases nothing if its credential is revoked in the meantime', async
   expect(await textsOf(readMessages(bob, {}))).toEqual(['hello'])
 })
 
-test('a stream reports at once whether messages are unread, and otherwise sends a heartbeat', async () => {
+test('a new stream immediately reports unread messages, or sends a heartbeat if there are none', async () => {
   const empty = listen(bob)
   expect(await empty.next()).toBe('heartbeat')
   await write('hello')

@@ -34,7 +34,7 @@ const read = async () => (await callTool(grid, grid.alice.key, 'read_messages'))
 
 const variants: SdkAgentOptions[] = [{}, { streaming: false }, { binding: 'HTTP+JSON' }, { version: '0.3' }]
 
-test.each(variants)('an agent of the official SDK (%j) reports its task, and is polled at once', async (options) => {
+test.each(variants)('an agent of the official SDK (%j) reports its task, and is polled immediately', async (options) => {
   let finish = () => {}
   const finishing = new Promise<void>((resolve) => finish = resolve)
   const remote = await sdkAgent(async (context, bus) => {
@@ -74,7 +74,7 @@ test.each(variants)('an agent of the official SDK (%j) answers with a message', 
   await remote.close()
 })
 
-/** A remote agent whose task works until a test ends it. The tests send its callbacks; it sends none itself. */
+/** Starts a remote agent whose task works until a test ends it. The tests send its callbacks; it sends none itself. */
 async function working() {
   const state: { isDone: boolean; looks: number; duringLook?: () => Promise<void> } = { isDone: false, looks: 0 }
   const answer = async ({ method }: RemoteCall): Promise<Answer> => {

@@ -7,7 +7,7 @@ import { findCard } from '../../../src/grid/remote-agents/manage.ts'
 import { canonicalJson } from '../../../src/lib/encoding.ts'
 import { testGrid } from '../../support/grid.ts'
 
-/** A server that answers GET of these paths, and records its requests. */
+/** Starts a server that answers GET of these paths, and records its requests. */
 async function serving(files: (origin: string, port: number) => Record<string, object | number>) {
   const asked: { path: string; headers: IncomingHttpHeaders }[] = []
   const server = createServer((request, response) => {

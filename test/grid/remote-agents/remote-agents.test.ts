@@ -205,7 +205,7 @@ test.each(endings)(
   },
 )
 
-test('the timeline of an agent that answers at once is in order', async () => {
+test('the timeline of a message that its agent answers immediately is in order', async () => {
   await withRemote(() => messageResult('ok'))
   const { message_id } = await send('hello')
   let { now } = grid.clock
@@ -522,7 +522,7 @@ test('a remote agent gets the hop count, and its answer continues the count', as
   expect(answer.hops).toBe(1)
 })
 
-test("a remote agent's page shows its card and why messages wait, and can send them at once", async () => {
+test("a remote agent's page shows its card and why messages wait, and has a button that sends them immediately", async () => {
   let isDown = true
   await withRemote(() => isDown ? { status: 503 } : messageResult('ok'))
   await send('hello')

@@ -51,7 +51,7 @@ async function step(ms = 0): Promise<void> {
   await outboxes.settled()
 }
 
-/** A response that the test triggers. */
+/** Returns a promise of a response, and the function with which the test gives the response. */
 function later() {
   let give: (answer: Answer) => void
   const promise = new Promise<Answer>((resolve) => give = resolve)
@@ -263,7 +263,7 @@ test('after three failures in a row a server is skipped, at most for a minute, a
   expect(grid.store.outbound.pausedServers).toBe(0)
 })
 
-test('once a server is reachable again, messages that never reached it are sent at once', async () => {
+test('once a server is reachable again, messages that never reached it are sent immediately', async () => {
   const { url } = remote
   await remote.close()
   await send('one')

@@ -180,7 +180,7 @@ test('a reservation ends with the task that it names', async () => {
   expect(await list(grid.eve)).toEqual([`@eve ${id}`])
 })
 
-test("a deleted agent's reservation ends at once, and every refused agent gets a message", async () => {
+test("a deleted agent's reservation ends immediately, and every refused agent gets a message", async () => {
   await reserve(grid.bob, ['a'])
   await reserve(grid.alice, ['a'])
   await deleteAgent(grid.acme.store, 'bob')

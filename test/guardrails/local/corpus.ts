@@ -50,8 +50,8 @@ export interface CorpusText {
 const folder = new URL('../corpus/', import.meta.url)
 
 /**
- * The texts in all files. `#` begins a comment, `>` gives the expectation for the following texts, and every other line
- * is a text, escaped like a JSON string. Keys are generated from `{PREFIX:LENGTH}`, so that no file contains one.
+ * Returns the texts in all files. `#` begins a comment, `>` gives the expectation for the following texts, and every
+ * other line is a text, escaped like a JSON string. Keys are generated from `{PREFIX:LENGTH}`, so no file contains one.
  */
 export function corpus(): CorpusText[] {
   return readdirSync(folder).sort().flatMap((file) => {
@@ -84,7 +84,7 @@ const alphabets: Record<string, string> = {
   all: 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789',
 }
 
-/** Random-looking letters that are always the same. */
+/** Returns random-looking letters that are always the same. */
 function randomText(length: number, letters = 'all'): string {
   const alphabet = alphabets[letters]
   return Array.from({ length }, (_, i) => alphabet[(i * i * 7 + i * 13 + length) % 61 % alphabet.length]).join('')

@@ -25,7 +25,7 @@ async function serve(content: unknown): Promise<string> {
   return service.url
 }
 
-/** The text between the fences of the message to the model. */
+/** Returns the text between the fences of the message to the model. */
 function fenced({ body }: ServiceRequest): string {
   const user: string = body.messages.at(-1).content
   const [, fence] = user.match(/(TEXT-[0-9a-f]{32})-BEGIN\n/)!

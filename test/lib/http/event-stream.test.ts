@@ -4,7 +4,7 @@ import { event, eventStream, heartbeat, retryHint } from '../../../src/lib/http/
 import { eventReader } from '../../support/events.ts'
 import { turn, waitFor } from '../../support/wait-for.ts'
 
-/** An event stream of numbers, and its observed state. */
+/** Returns an event stream of numbers, and its observed state. */
 function numbers(maxStallMs?: number) {
   const connection = new CallerConnection(new Request('http://grid.example/'))
   const of = { made: 0, hasEnded: false, connection }

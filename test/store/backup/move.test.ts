@@ -48,7 +48,7 @@ function opened(databaseUrl: string) {
   return createClient({ url: `file:${copied}` })
 }
 
-/** Every row of every table, and the size of the search index. */
+/** Returns every row of every table, and the size of the search index. */
 async function dump(databaseUrl: string) {
   const client = opened(databaseUrl)
   const source = snapshotOf(client)

@@ -109,7 +109,7 @@ test("commits succeed even after more failed commits than the server's limit of 
   await expect(sendMessage(as(grid.acme, grid.alice), { to: 'bob', text: 'still there' })).resolves.toBeDefined()
 })
 
-/** The number of statements in a commit. */
+/** Returns the number of statements in a commit. */
 function stepsOf(body: string): number {
   const [{ batch }] = JSON.parse(body).requests.filter(({ type }: { type: string }) => type === 'batch')
   return batch.steps.length - ['BEGIN', 'COMMIT', 'ROLLBACK'].length
