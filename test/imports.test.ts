@@ -347,9 +347,9 @@ const words: { word: RegExp; only: string[]; why: string }[] = [
   {
     word: /\b(UPDATE|INTO)\s+\$\{/,
     only: [
-      // `completeAgent` and `makeMessageDue` run after agents and deliveries were imported.
+      // After inserting agents and deliveries, an import also runs `completeAgent` and `makeMessageDue`.
       'features/archives/store/insert-rows.ts',
-      // The other files write to other tables, or copy all rows unchanged.
+      // The following files write to none of those tables, or copy all rows unchanged.
       'store/global/claims.ts',
       'store/global/sealed-tokens.ts',
       'store/account/remote-agents.ts',

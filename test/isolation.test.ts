@@ -126,7 +126,7 @@ describe("an argument that names another account's object", async () => {
     expect(secretsIn(valid.text)).toEqual([])
     ;({ own, rows } = await restored())
 
-    /** The call's response to a value. Its changes are undone, unless it was refused and changed nothing. */
+    /** Returns the response to a value, and undoes the call's changes unless it was refused and changed nothing. */
     const answer = async (path: string, value: string) => {
       values++
       const response = await answerTo(call, argumentsWith(call, names(), path, value))

@@ -173,7 +173,7 @@ test.runIf(isLong).each(featureNames)(
     // Isolation tests create rows in every table, so they need the feature's folder.
     const copy = copied([name], { isDeleted: false })
     const words = ['vitest', 'run', '--config', 'test/vitest.config.ts', '--exclude', 'test/features/**']
-    // Documents list the settings of all features, and Deno may not load the linked folder of packages.
+    // Excluded: documents list the settings of all features, and Deno may not load the linked folder of packages.
     const left = [
       'test/without-features.test.ts',
       'test/docs.test.ts',

@@ -34,7 +34,7 @@ async function attacked(run: () => Promise<unknown>): Promise<Attacked> {
   const startedAt = performance.now()
   const answer = await run().then((result) => JSON.stringify(result), ({ code, message }) => `${code}: ${message}`)
   const tookMs = performance.now() - startedAt
-  // Wait for one more tick, to measure the delay of the last one.
+  // Waits for one more tick, to measure the delay of the last one.
   await new Promise((resolve) => setTimeout(resolve, 5))
   clearInterval(ticks)
   return { heldMs: Math.round(heldMs), tookMs: Math.round(tookMs), answer: answer.slice(0, 1_000) }

@@ -117,13 +117,13 @@ test('a repeat keeps its lease when the response of the first call turns out to 
   const again = await answer({ next: {} }, 'k')
 
   lose()
-  // This commit comes after the one that would release the lease.
+  // Waits until the lease would have been released, because this commit comes after such a release.
   await ask('after the loss')
 
   expect((await ack(grid, grid.bob.key, again.body.next.lease_id)).body).toEqual({ acked: 1 })
 })
 
-test('a lease and a next can wait for a message, and the answer is delivered before the wait', async () => {
+test('a lease, and a send with next, can wait for messages, and the sent answer is delivered before the wait', async () => {
   grid = await testGrid()
   const idle = followIdle(grid.store)
   const leased = lease(grid, grid.bob.key, { wait_seconds: 50 })

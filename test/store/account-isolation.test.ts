@@ -14,7 +14,7 @@ beforeEach(async () => {
 test('the cross-account queries of the store are exactly those that the tripwire allows', () => {
   const names = allQueries.flatMap(({ crossAccount }) => crossAccount ?? [])
 
-  // Several statements of one unit share a name.
+  // Several statements of one unit share a name, so duplicates are removed.
   expect([...new Set(names)].sort()).toEqual([...allowedCrossAccountQueries].sort())
 })
 

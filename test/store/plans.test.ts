@@ -143,7 +143,7 @@ test('no store statement scans a whole table', async () => {
   expect(scans).toEqual([])
 })
 
-// A database has no statistics until a process opens it when it already has rows.
+// Also tests a fresh database, which has no statistics until a process opens it when it already has rows.
 test('no statement reads all rows of an account for each value of a list', async () => {
   const fresh = createClient({ url: `file:${join(folder, 'fresh.db')}`, concurrency: 1 })
   await migrate(fresh)

@@ -41,7 +41,7 @@ await sendMessage(storeOf(grid, grid.eve), { to: desk.alias, text: 'a text of ev
 const hook = await createHook(owner.store, { name: 'acme-builds', to: '@bob', format: 'summary' })
 await grid.post(new URL(hook.address).pathname, 'a text from outside', { 'Content-Type': 'text/plain' })
 await askFor(as(grid.bob), 'a task elsewhere', { to: '@mate' })
-// Detach the guardrails from individual agents, because an import attaches guardrails to none.
+// Detaches the guardrails from individual agents, because an import attaches guardrails to none.
 await owner.store.write(
   (await owner.store.read.guardrails.list()).map(({ id }) => owner.store.change.guardrails.setAllAgents(id, 'both')),
 )
@@ -50,7 +50,7 @@ await followLog(grid.store)
 const archive = await archiveOf(grid.store, owner.id)
 const exported = rowsOf(archive)
 
-/** An archive's rows without the data that an import changes: a lease's missing expiry, and the import's own row. */
+/** An archive's rows without what an import changes: expiries of leases, the import's own row, and people. */
 const kept = (rows: ReturnType<typeof rowsOf>) => ({
   ...rows,
   lease: rows.lease.map(({ expires_at: _, ...lease }) => lease),

@@ -337,7 +337,7 @@ test.each([
   await postWithToken(await signedIn(grid, owner), acmeSettings(), changed)
 
   expect((await one.request(`/accounts/${grid.acme.id}/home`)).status).toBe(goesOn ? 200 : 303)
-  // A new domain must be verified, and the account is open to all until then.
+  // A new domain is not verified yet, and until it is, the account does not require the provider.
   const isAsBefore = changed.domain === 'corp.example'
   const { verifiedAt, isRequired } = (await grid.acme.store.feature(ssoTables).read.get())!
   expect([verifiedAt !== null, isRequired]).toEqual([isAsBefore, isAsBefore])

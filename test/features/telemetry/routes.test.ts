@@ -145,7 +145,7 @@ test('metrics count leases, due requests, attempts and failed commits', async ()
     expect(valueOf(now, `grid_outbound_attempts_total{kind="inbox",outcome="${outcome}"}`)).toBe(1)
   }
   expect(valueOf(now, 'grid_leases')).toBe(1)
-  // A failed group of writes is committed again in parts, and one part fails again.
+  // Counts more than one, because a failed group of writes is committed again in parts, of which one fails again.
   expect(valueOf(now, 'grid_failed_commits_total')).toBeGreaterThan(0)
   await outboxes.stop()
   await remote.close()

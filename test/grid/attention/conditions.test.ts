@@ -181,13 +181,13 @@ test('for a day, Attention shows a guardrail that could not check a message', as
 
 test('Attention shows unused and old keys to people who can change them', async () => {
   await callTool(grid, grid.alice.key, 'list_channels', {})
-  // A key's use is stored with the next commit.
+  // Sends a message, because a key's use is stored only with the next commit.
   await send('hi')
   await readMessages(storeOf(grid, grid.bob), {})
   grid.clock.now += 31 * day
   const unused = (await found()).filter(({ kind }) => kind === 'key')
 
-  // Alice's key was used.
+  // Alice's key was used, so it must not appear.
   expect(unused.map(({ of }) => 'alias' in of && of.alias)).not.toContain('alice')
   expect(unused.map(({ of }) => 'alias' in of && of.alias)).toContain('bob')
   grid.clock.now += 91 * day

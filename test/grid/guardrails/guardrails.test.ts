@@ -119,7 +119,7 @@ test('all guardrails of a message share one deadline', async () => {
 
   expect((await sendText('hi')).code).toBeUndefined()
 
-  // The deadline had passed before the recipient's guardrails started.
+  // Only the sender's three guardrails ran, because the deadline passed before the recipient's could start.
   expect(signals).toHaveLength(3)
   expect(new Set(signals).size).toBe(1)
   expect(signals[0].aborted).toBe(true)

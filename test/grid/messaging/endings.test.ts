@@ -50,7 +50,7 @@ onEachDatabase((open) => {
     const asSince = { since: new Date(grid.clock.now - minute).toISOString() }
     grid.clock.now += 10 * second
 
-    // The expiry worker has not run yet.
+    // The expired message is hidden even before the expiry worker has run.
     expect(await texts(grid.bob, { peek: true })).toEqual(['to stay'])
     expect(await texts(grid.bob, asSince)).toEqual(['to stay'])
     expect((await callTool(grid, grid.bob.key, 'read_messages', { message_id: id })).code).toBe('message_not_found')
@@ -217,7 +217,7 @@ onEachDatabase((open) => {
     })
     expect(canceled.history).toMatchObject([{ parts: [{ text: 'Retracted' }] }])
 
-    // No interface can let a task's message expire yet.
+    // Sets the expiry in the database, because no interface can let a task's message expire yet.
     const late = await askFor(client, 'too late')
     await rows(
       grid,

@@ -83,7 +83,7 @@ onEachDatabase((open) => {
     await deleteAgent(grid.acme.store, 'bob')
     grid.clock.now += 2 * minute
 
-    // A repeat reports the recipient's current presence.
+    // A repeat reports the recipient's current presence, not the presence at the first send.
     expect(await send(once)).toEqual({ ...sent, recipientPresence: undefined })
     expect((await grid.acme.store.read.agents.trial(grid.alice.id))!.used).toBe(10)
   })

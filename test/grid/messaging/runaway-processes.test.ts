@@ -51,7 +51,7 @@ test("each account counts and pauses its own agents, and does not see the other 
 
   const { turns, refused } = await echo(grid, [desk, grid.eve], { withReplyIds: true })
 
-  // The next turn belongs to the account with the higher limit.
+  // One more than the limit of 50, because the next turn is sent from the account with the higher limit.
   expect(turns).toBe(51)
   expect(refused).toMatchObject({ code: 'conversation_paused', message: expect.stringContaining('@desk, @eve') })
   expect(await grid.evil.store.read.turns.paused()).toMatchObject([{ agents: ['desk', 'eve'], turns: 51 }])

@@ -20,7 +20,7 @@ test.each([{ withReplyIds: false }, { withReplyIds: true }])(
   'two echo agents are warned at 30 turns and stopped at 200, reply ids: $withReplyIds',
   async ({ withReplyIds }) => {
     grid = await testGrid()
-    // Hops have a separate limit.
+    // Turns off the limit of hops, which is separate.
     await setTurnLimits(grid.acme.store, { hops: 0 })
     await send(grid, grid.alice, '@bob')
 
@@ -328,7 +328,7 @@ describe('in a channel', () => {
     await open(4)
     await ring(workers.slice(0, 2), 300)
     await notifyOfPauses(grid.store)
-    // Owners are notified at most once an hour.
+    // Advances the clock, because owners are notified at most once an hour.
     grid.clock.now += hour
 
     await ring(workers.slice(2), 300)

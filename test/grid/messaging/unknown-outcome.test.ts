@@ -90,7 +90,7 @@ test.each([undefined, 'k'])(
     const answer = () => post(grid, grid.bob.key, { to: '@alice', message: 'answer', next: {} }, key)
     outcomes = ['commits, and the answer gets lost', 'commits, and the answer gets lost']
     expect((await answer()).status).toBe(503)
-    // This commit comes after the one that would release the messages.
+    // Waits for the release of the messages, because this commit comes after it.
     await send('later')
     const { messages } = key === undefined
       ? { messages: (await callTool(grid, grid.bob.key, 'read_messages')).text }

@@ -165,7 +165,7 @@ test('a callback during a poll triggers another poll', async () => {
   const { remote, state, url, token } = await working()
   state.duringLook = async () => {
     state.duringLook = undefined
-    // The task ends after the response to this poll.
+    // The task ends only after the response to this poll, which therefore still reports it as working.
     grid.clock.now++
     await post(url, { Authorization: `Bearer ${token}` })
     state.isDone = true

@@ -233,7 +233,7 @@ test("only the message that was sent counts as failing, not the same sender's la
 
 test('after three failures in a row a server is skipped, at most for a minute, and then gets one request', async () => {
   answer = () => ({ status: 503 })
-  // A send starts the requests soon, but here all should start at once.
+  // Stops the outboxes until all requests can start at the same time.
   await outboxes.stop()
   for (let n = 0; n < 4; n++) {
     await create(`robot-${n}`)

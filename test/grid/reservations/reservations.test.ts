@@ -111,7 +111,7 @@ test("an agent's last refusal replaces its earlier ones", async () => {
   await reserve(grid.bob, ['a'], { expires_in_seconds: 7200 })
   const others = await Promise.all(Array.from({ length: 20 }, (_, n) => grid.acme.agent(`asks-${n}`)))
   for (const agent of others) await reserve(agent, ['a'])
-  // The list of refused agents is full.
+  // The list of refused agents is full, so alice is not added.
   await reserve(grid.alice, ['a'])
   grid.clock.now += hour - minute
   await reserve(others[0], ['a'])

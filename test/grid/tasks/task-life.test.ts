@@ -100,7 +100,7 @@ onEachDatabase((open) => {
     const events = watchTask(client, id, { after: 2, heartbeatMs: 3_600_000 })
     const next = events.next()
     await waitFor('the stream', () => client.waiting.notifier.isFollowed(id))
-    // The stream's first check is done.
+    // Waits until the stream's first check is done.
     await getTask(client, id)
     grid.clock.now += hour
     await failTasks(grid.store)
@@ -209,7 +209,7 @@ onEachDatabase((open) => {
     for (const append of [false, true]) {
       await updateTask(bob, { taskId: id, text: long, artifact: { id: long, name: long, append } })
     }
-    // A continued artifact has no name of its own.
+    // The second update adds no name, because it continues the artifact.
     expect(await size(id) - before).toBeGreaterThan(500_000)
     const [{ bytes }] = await rows(grid, "SELECT bytes FROM usage WHERE account_id = ? AND subject = ''", [
       grid.acme.id,

@@ -208,7 +208,7 @@ test('an artifact arrives in chunks, before the state given with the last one', 
   const events = await eventsOf(client, id)
   expect(inShort(events)).toEqual(['submitted', 'one, ', 'two, ', 'other', 'three', 'completed'])
   expect(events.map((event) => 'append' in event ? [event.append, event.lastChunk] : [])).toEqual(
-    // The artifact `other` did not exist yet.
+    // `append` is false for `other`, because that artifact did not exist yet.
     [[], [false, false], [true, false], [false, false], [true, true], []],
   )
   expect((await getTask(client, id)).artifacts).toEqual([

@@ -45,7 +45,7 @@ onEachDatabase((open) => {
       await Promise.all([call(), call()])
       await call()
     }
-    // The task has ended.
+    // The task has ended, but a repeated update still gets its response.
     for (const call of calls) expect((await call()).status.state).toBe('completed')
 
     const events = inShort(await eventsOf(client, id))

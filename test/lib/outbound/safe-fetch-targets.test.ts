@@ -14,7 +14,7 @@ describe('blocked targets of outgoing requests', () => {
   let canary6: TestServer | undefined
   beforeAll(async () => {
     canary4 = await listenWith((socket) => socket.end())
-    // Not every container has an IPv6 loopback.
+    // IPv6 is tested only where it exists, because not every container has an IPv6 loopback.
     canary6 = await listenWith((socket) => socket.end(), '::1').catch(() => undefined)
   })
   afterAll(async () => {
