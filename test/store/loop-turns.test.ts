@@ -174,7 +174,7 @@ test('a process follower immediately gets the rows that arrive after it became a
   expect(told[1]).toEqual({ after: 8, upTo: 9 })
 })
 
-test('the loop does not query the database without listeners', async () => {
+test('the loop does not query the database while no follower is active', async () => {
   loop.follow({
     name: 'waits',
     limit: 1,

@@ -92,7 +92,7 @@ test('key rotation covers every table with an encrypted column', async () => {
 })
 
 onEachDatabase((open) => {
-  test('key rotation encrypts every token with the newest key, and the old ring can decrypt until then', async () => {
+  test('key rotation encrypts every token with the newest key, and until then the old ring can decrypt the tokens', async () => {
     const grid = await open({ env: { GRID_KEYS: first } })
     const tokens = await seal(grid)
     expect(await opened(grid, `${second},${first}`)).toEqual(tokens)

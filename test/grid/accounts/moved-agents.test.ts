@@ -63,7 +63,7 @@ onEachDatabase((open) => {
     expect(await rows(grid, 'PRAGMA foreign_key_check')).toEqual([])
   })
 
-  test("after a move, search finds an agent's unread messages for this agent only", async () => {
+  test("after a move, search finds a moved agent's unread messages only for the agent itself", async () => {
     await send('a word from before')
     await followLog(grid.store)
     await move()

@@ -93,7 +93,7 @@ test.each<[string, Parameters<typeof hold>[1] | 'guardrail', (way: string) => bo
   ['messages with a finding', { condition: 'finding' }, isOfAgent],
   ['messages with files', { condition: 'parts', mediaType: 'text/' }, (way) => hasFile(way)],
   ['messages that a guardrail holds', 'guardrail', isOfAgent],
-])('a rule for %s holds messages in every way to send', async (_, rule, isHeld) => {
+])('a rule for %s holds messages, whichever way they are sent', async (_, rule, isHeld) => {
   const { grid, ann, ways, inbox } = await gridWithWays()
   await inbox()
   if (rule === 'guardrail') {

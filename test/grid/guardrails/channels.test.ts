@@ -1,4 +1,4 @@
-/** Guardrails of channel members. Each member gets the text that its own guardrails leave. */
+/** Guardrails of channel members. Each member gets the text as changed by its own guardrails. */
 import { beforeEach, expect, test } from 'vitest'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
 import type { Finding } from '../../../src/grid/message/ask-guardrails.ts'

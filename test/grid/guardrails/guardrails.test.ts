@@ -58,7 +58,7 @@ test("an attachment's action overrides the guardrail's, and a disabled guardrail
   expect(asked).toEqual([{ text: secret, direction: 'inbound', sender: '@alice', recipient: '@bob' }])
 })
 
-test("the recipient's guardrail checks the text that the sender's guardrail leaves", async () => {
+test("the recipient's guardrail checks the text as changed by the sender's guardrail", async () => {
   const { remote } = await open()
   const seen: string[] = []
   remote.check = ({ text, direction }) => {
@@ -126,7 +126,7 @@ test('all guardrails of a message share one deadline', async () => {
   expect(grid.logs.filter((line) => line.includes('"fault":"timeout"'))).toHaveLength(6)
 })
 
-test("repeating a key repeats a guardrail's block, but not its failure", async () => {
+test("a send repeated under its key gets a guardrail's block again, but is checked again after a guardrail's failure", async () => {
   const { asked, remote } = await open()
   await guard(grid.acme, 'alice', { name: 'words', direction: 'outbound' })
 

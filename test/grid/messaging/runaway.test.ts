@@ -46,7 +46,7 @@ test.each([{ withReplyIds: false }, { withReplyIds: true }])(
   },
 )
 
-test('a cycle of three agents is reported, and stopped by its conversation id', async () => {
+test('a cycle of three agents under one conversation id causes a warning at 30 turns, and is paused at 200', async () => {
   grid = await testGrid()
   const carol = await grid.acme.agent('carol')
   const ring = [grid.alice, grid.bob, carol]

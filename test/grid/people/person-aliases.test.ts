@@ -20,7 +20,7 @@ beforeEach(async () => {
   grid = await testGrid()
 })
 
-test.each(roles)('a %s can choose an alias unless they are a viewer', async (role) => {
+test.each(roles)('every member except a viewer can choose an alias: %s', async (role) => {
   const { account } = await member(grid, { role })
 
   const chosen = chooseAlias(account, { alias: ' @ann ', description: 'asks for money' })

@@ -191,7 +191,7 @@ test.each([
   expect(requests).toHaveLength(1)
 })
 
-test('queries with the same text are one statement, or run alone if their arguments cannot be part of a set', async () => {
+test('queries with the same text are sent as one statement, or alone if their arguments cannot be part of a set', async () => {
   const few = async (n: number) =>
     (await client.execute({ sql: "SELECT 1 FROM json_each('[1,2,3]') LIMIT ?1", args: [n] })).rows
   await echo(0)
