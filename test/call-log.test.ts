@@ -103,7 +103,7 @@ test("a log line has the response's request id", async () => {
   expect(lines()).toMatchObject([{ requestId: answer.headers.get('x-request-id') }])
 })
 
-test("a caller that is refused repeatedly causes few log lines, and other callers' lines are kept", async () => {
+test("a caller that is refused repeatedly produces only a few log lines, and other callers' lines are kept", async () => {
   const refuse = (key: string, tool: string, args: object) => callTool(grid, key, tool, { ...args })
   for (let i = 0; i < 30; i++) await refuse(grid.alice.key, 'send_message', { to: 'nobody', message: 'x' })
   expect(lines()).toHaveLength(10)
@@ -182,7 +182,7 @@ function bearer(key: string) {
   return { Authorization: `Bearer ${key}` }
 }
 
-/** The parsed log lines. */
+/** Returns the parsed log lines. */
 // deno-lint-ignore no-explicit-any -- tests check it
 function lines(): any[] {
   return grid.logs.map((line) => JSON.parse(line))

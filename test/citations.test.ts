@@ -84,7 +84,7 @@ function headingsOf(path: string): string[] {
   return [...text.matchAll(/^#{1,4} (.+?)\s*$/gm)].map(([, heading]) => heading)
 }
 
-/** The heading's anchor, as GitHub generates it. */
+/** Returns the heading's anchor, as GitHub generates it. */
 function anchorOf(heading: string): string {
   return heading.toLowerCase().replace(/[^\p{L}\p{N}_\- ]/gu, '').replaceAll(' ', '-')
 }

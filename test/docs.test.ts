@@ -9,7 +9,7 @@ test('the tables in the documents are up to date; if not, run "npm run docs"', (
   expect(texts.filter(([, text]) => withTables(text) !== text).map(([name]) => name)).toEqual([])
 })
 
-test('a table is written between its marks, idempotently, and an unknown mark fails', () => {
+test('a table is written between its marks, a second write changes nothing, and an unknown mark is an error', () => {
   const once = withTables('# A\n<!-- errors -->\nold\n<!-- /errors -->\nafter\n')
 
   expect(once).toMatch(/^# A\n<!-- errors -->\n\n\| Status \| Codes \|\n[^]*`rate_limit_exceeded`[^]*\nafter\n$/)
@@ -56,8 +56,8 @@ test('a paragraph, an item and a row that do not end with their test are found',
 })
 
 /**
- * The paragraphs that do not end with links to their tests. A line of links belongs to the table before it, and a
- * paragraph that ends with a colon announces a list.
+ * Returns the paragraphs that do not end with links to their tests. A line of links belongs to the table before it, and
+ * a paragraph that ends with a colon announces a list.
  */
 function unproved(section: string): string[] {
   const text = section.slice(section.indexOf('\n')).replace(/^```.*?^```/gms, '')

@@ -136,7 +136,7 @@ describe('every response', () => {
 
       expect([plain.headers.get('content-encoding'), plain.headers.get('vary')]).toEqual([null, 'Accept-Encoding'])
       expect([brotliDecompressSync(br), gunzipSync(gzip)].map((bytes) => bytes.toString())).toEqual([text, text])
-      // The icon is too small for compression to help.
+      // Compression does not halve the icon, because the icon is small.
       expect(br.length).toBeLessThan(path.endsWith('svg') ? text.length : text.length / 2)
       sizes.push(`${path}: ${text.length}, gzip ${gzip.length}, br ${br.length}`)
     }
@@ -172,14 +172,14 @@ describe('a request without a route', () => {
   test('any method that a path does not support gets 405 and an Allow header', async () => {
     const byPath = new Map<string, string[]>()
     for (const { method, path } of routesOf(grid)) {
-      // Only paths whose patterns do not overlap are tested, so no pages.
+      // Tests only paths whose patterns do not overlap. The patterns of pages do.
       if (/^\/(api|a2a|oauth|assets|\.well-known)\//.test(path)) {
         byPath.set(path, [...byPath.get(path) ?? [], method])
       }
     }
     const answers: [path: string, method: string, status: number, allow: unknown][] = []
     for (const [path, methods] of byPath) {
-      // These routes accept every method, and respond to it themselves.
+      // Skips routes that accept every method, because they respond to unsupported methods themselves.
       if (grid.app.routes.some((route) => route.path === path && route.method === 'ALL')) continue
       for (
         const method of [

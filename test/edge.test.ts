@@ -63,7 +63,7 @@ describe('Host', () => {
     expect((await grid.request('/llms.txt', { headers: { Host: host } })).status).toBe(status)
   })
 
-  test("a probe by the process's address is answered, and no other request", async () => {
+  test("with the process's address as Host, a probe is answered, and every other request is refused", async () => {
     const status = async (path: string, method = 'GET') =>
       (await grid.request(path, { method, headers: { Host: '10.1.2.3:8787' } })).status
 
@@ -144,7 +144,7 @@ describe('Origin', () => {
     expect(await status('http://friend.example')).toBe(403)
   })
 
-  test('listed origins of any scheme are allowed, also on a loopback grid, where * allows none', async () => {
+  test('listed origins of any scheme are allowed, even on a loopback grid, where * allows none', async () => {
     await open({ env: { ALLOWED_ORIGINS: '*,vscode-webview://1a2b,https://friend.example' } })
 
     expect(await status('vscode-webview://1a2b')).toBe(200)

@@ -188,7 +188,7 @@ describe('with an SMTP server', () => {
 })
 
 describe('without an SMTP server', () => {
-  test("without an SMTP server, the log contains an email's link and nothing else of it", () => {
+  test("without an SMTP server, the log contains an email's link and nothing else from the email", () => {
     const sender = open({ url: undefined })
 
     sender.send(email)

@@ -68,7 +68,7 @@ onLibsqlServer((openGrid) => {
     await grid.close()
   })
 
-  /** A process that does not know any caller yet. */
+  /** Returns a process that does not know any caller yet. */
   function newProcess(): TestGrid {
     const app = createApp(store)
     const request: TestGrid['request'] = (path, init = {}, remoteAddress = '203.0.113.7') =>
@@ -82,7 +82,7 @@ onLibsqlServer((openGrid) => {
     return { ...grid, store, app, request, post }
   }
 
-  /** The number of messages and leases. */
+  /** Returns the numbers of messages and leases. */
   async function written(): Promise<unknown> {
     const client = createClient({ url: grid.deps.config.databaseUrl })
     const { rows } = await client.execute('SELECT (SELECT count(*) FROM messages), (SELECT count(*) FROM leases)')
@@ -109,7 +109,7 @@ onLibsqlServer((openGrid) => {
       const before = await written()
       asked.length = 0
       const { status, body } = await use(process, prepared.key)
-      // An ack starts with a write, which waits for the lookup.
+      // An ack is exempt, because it starts with a write, which waits for the lookup.
       if (name !== 'an ack') {
         expect(asked.filter((sql) => !isLookUp(sql)).length, `${name} is begun with the look-up`).toBeGreaterThan(0)
       }
@@ -119,7 +119,7 @@ onLibsqlServer((openGrid) => {
         if (name === 'a list') expect(withoutTimes(body)).toBe(withoutTimes(bodyAsNew))
         continue
       }
-      // Only the response of a process that has read the body contains the call's id.
+      // Only a process that has read the body knows the call's id, so the ids are not compared.
       expect([name, status, { ...Object(body), id: null }]).toEqual([name, 401, { ...Object(bodyAsNew), id: null }])
       expect(await written(), name).toEqual(before)
     }

@@ -58,7 +58,7 @@ test.runIf(isLong)('without call limits others are served too, and memory use is
   expect(during.maxMiB).toBeLessThan(maxMiB)
 })
 
-/** Maximum duration of a well-behaved call during a flood, in milliseconds, relative to the machine's load before. */
+/** The longest allowed duration of a well-behaved call during a flood, in milliseconds, given the calls before it. */
 function longest(before: FloodReport['phases'][number]): number {
   return Math.max(3_000, 20 * before.p99Ms)
 }

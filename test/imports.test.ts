@@ -347,9 +347,9 @@ const words: { word: RegExp; only: string[]; why: string }[] = [
   {
     word: /\b(UPDATE|INTO)\s+\$\{/,
     only: [
-      // `completeAgent` and `makeMessageDue` run after agents and deliveries were imported.
+      // After inserting agents and deliveries, an import also runs `completeAgent` and `makeMessageDue`.
       'features/archives/store/insert-rows.ts',
-      // The other files write to other tables, or copy all rows unchanged.
+      // The following files write to none of those tables, or copy all rows unchanged.
       'store/global/claims.ts',
       'store/global/sealed-tokens.ts',
       'store/account/remote-agents.ts',
@@ -468,7 +468,7 @@ test('a send reaches few files: its steps, core concerns, and the statements tha
   const texts = files.filter(({ path }) => steps.includes(path)).map(({ text }) => text)
   const tables = new Set(texts.flatMap(changedTables))
 
-  // `sendMessage` passes in guardrails and approvals, and their calls pass in Slack, asks and choices.
+  // `sendMessage` adds guardrails and approvals to a send, and its callers add Slack, asks and choices.
   expect(steps.filter((path) => /approvals|guard|held|slack|remote|conversations/.test(path))).toEqual([])
   expect(sizeOf(steps)).toSatisfy(isAtMost(40, 2_100))
   expect([...tables].sort()).toEqual(
@@ -512,7 +512,7 @@ function faultOf(path: string, { target, isOurs, isType }: Import): string[] {
   return isType ? [] : [`${path} may import ${target} only as a type`]
 }
 
-/** The most specific rule for a path. */
+/** Returns the most specific place with a rule for a path. */
 function placeOf(path: string): string | undefined {
   return Object.keys(rules).filter((place) => isIn(path, place)).sort((a, b) => b.length - a.length)[0]
 }
@@ -568,7 +568,7 @@ function importGraph(sources: { path: string; text: string }[], placeOf: (path: 
   return graph
 }
 
-/** Groups of files that import each other, directly or indirectly (Tarjan's algorithm). */
+/** Returns the groups of files that import each other, directly or indirectly (Tarjan's algorithm). */
 function circlesOf(targets: ReadonlyMap<string, Iterable<string>>): string[][] {
   const order = new Map<string, number>()
   const lowest = new Map<string, number>()

@@ -594,7 +594,7 @@ test('every statement that names something finds it for the owner, so the names 
     for (const values of combinations(query)) {
       if (await answerOf(query, values, owner.id) !== await answerOf(query, unused(values), owner.id)) isSilent = false
     }
-    // These statements query an unowned account for a signup.
+    // Allowed, because these statements find only provisional accounts, and the owner's account is not one.
     if (isSilent && !query.sql.includes("accounts.state = 'provisional'")) silent.push(query.sql)
   }
 
@@ -629,7 +629,7 @@ type Values = Record<string, string | number | null>
  */
 const manyCombinations = 10_000
 
-/** The values of each parameter, combined with those of the others. */
+/** Returns combinations of the values of all parameters. */
 function combinations(query: AnyQuery): Values[] {
   const given = parametersOf(query).map((name) => [name, texts[name] ?? others[name]] as const)
   const count = given.reduce((product, [, values]) => product * values.length, 1)
@@ -646,7 +646,7 @@ function combinations(query: AnyQuery): Values[] {
   return found
 }
 
-/** The same values, with unused names instead of the owner's. */
+/** Returns the values with unused names instead of the owner's. */
 function unused(values: Values): Values {
   return Object.fromEntries(
     Object.entries(values).map(([name, value]) => {

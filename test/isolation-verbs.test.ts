@@ -199,7 +199,7 @@ describe('two accounts', () => {
     const after = JSON.parse(await dump(grid, grid.acme)) as string[][]
     const added = after.flatMap((table, n) => table.filter((row) => !before[n].includes(row)))
     expect(after.flat()).toHaveLength(before.flat().length + 1)
-    // Both accounts count the turns of the two agents, and the recipient's unread messages change.
+    // Expected besides the message: a count of the two agents' turns, and the recipient's count of unread messages.
     const counted = added.filter((row) => row.includes('"key":"@bob @eve"') || row.startsWith('{"n":'))
     expect(counted).toHaveLength(2)
     expect(added.filter((row) => !counted.includes(row))).toEqual([expect.stringContaining(id)])
@@ -228,7 +228,7 @@ describe('two accounts', () => {
   })
 })
 
-/** A call's result or error as JSON, without the given value. */
+/** Returns a call's result or error as JSON, without the given value. */
 async function resultOf(call: Promise<unknown>, value: string): Promise<string> {
   const result = await call.then(
     (result) => ({ result }),

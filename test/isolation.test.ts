@@ -25,7 +25,7 @@ import {
 import { accessTokenFor } from './support/oauth-token.ts'
 import { membership, person } from './support/people.ts'
 
-/** Arguments that name objects of the calling account. */
+/** Returns the arguments of a call that name objects of the calling account. */
 function ownNames(own: NamesByForm, { door, name }: Call): Names {
   const creates = /create|^(POST|PATCH) .*(guardrails|approval-rules|keys)/.test(name)
   const agent = name.includes('delete') ? own['agent alias'] : 'mate'
@@ -126,7 +126,7 @@ describe("an argument that names another account's object", async () => {
     expect(secretsIn(valid.text)).toEqual([])
     ;({ own, rows } = await restored())
 
-    /** The call's response to a value. Its changes are undone, unless it was refused and changed nothing. */
+    /** Returns the response to a value, and undoes the call's changes unless it was refused and changed nothing. */
     const answer = async (path: string, value: string) => {
       values++
       const response = await answerTo(call, argumentsWith(call, names(), path, value))

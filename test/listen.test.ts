@@ -1,4 +1,4 @@
-/** Whether the listener reports a received response. Bun does not report it, and Deno is tested in `e2e/`. */
+/** The listener's reports on whether a client has received a response. Bun has none, and Deno is tested in `e2e/`. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { connect } from 'node:net'
@@ -140,7 +140,7 @@ test('a stop under load resets no connection that waits to be accepted', async (
     for (const until = performance.now() + 3; performance.now() < until;);
     return new Response('served')
   }, { port: 0, host: '127.0.0.1' })
-  // In another process, so that connections wait while the server is busy.
+  // The clients run in another process, so that connections wait while the server is busy.
   const clients = spawn(process.execPath, ['-e', clientsUntilRefused, String(busy.port)])
   await once(clients.stdout, 'data')
 

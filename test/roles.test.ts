@@ -40,7 +40,7 @@ const matrix = calls.filter(({ door }) => door !== 'a2a').sort((a, b) => Number(
 
 describe('each credential calls each tool and route', async () => {
   const grid = await testGrid()
-  // More refused keys are tried from one address than a minute allows.
+  // Each row starts in a new minute, because the rows try more refused keys from one address than a minute allows.
   beforeEach(() => void (grid.clock.now += minute))
   const holders = await holdersOf(grid)
   let ran = 0
@@ -62,7 +62,7 @@ describe('each credential calls each tool and route', async () => {
       for (const era of call.door === 'mcp' ? eras : [undefined]) {
         const expected = refusalOf(holder, call) ?? await outcomeOf(grid, reference[call.caller], call, era)
         expect(await outcomeOf(grid, key, call, era), `${call.name} ${era ?? ''}`).toEqual(expected)
-        // The reference credential was accepted, too.
+        // The reference credential must also have been accepted.
         if (!refusalOf(holder, call)) expect(refusals).not.toContain(expected[1])
         ran++
       }
@@ -109,7 +109,7 @@ async function outcomeOf(grid: TestGrid, key: string | undefined, call: Call, er
 
 type Reference = Record<Call['caller'], string>
 
-/** Valid credentials of each kind. No row of the matrix uses them. */
+/** Returns valid credentials of each kind, which no row of the matrix uses. */
 async function referenceFor(grid: TestGrid): Promise<Reference> {
   const { acme } = grid
   const { id, key } = await acme.agent(`reference-${++made}`)
@@ -188,7 +188,7 @@ async function holdersOf(grid: TestGrid): Promise<Holder[]> {
   ]
 }
 
-/** Access tokens of users in every role, for the account's admin and for one of its agents. */
+/** Returns access tokens of users in every role, for the account's admin and for one of its agents. */
 async function oauthHolders(grid: TestGrid): Promise<Holder[]> {
   const { acme, evil, alice, store, clock } = grid
   const gone = await acme.agent('gone')

@@ -42,12 +42,12 @@ test.each(runtimes)(
     const growth = (server.residentKiB() - before) / 1_024
     await server.stop()
 
-    // Requests that arrive together are refused at once. Holding all of them would take some gigabytes.
+    // Requests that arrive together are refused immediately. Holding all of them would take some gigabytes.
     expect(growth).toBeLessThan(300)
   },
 )
 
-test.each(someRuntimes)('an account with 80 waiting reads can still send at once: %s', async (runtime) => {
+test.each(someRuntimes)('an account with 80 waiting reads can still send without delay: %s', async (runtime) => {
   const env = { DATABASE_URL: `file:${join(temporaryFolder(), 'grid.db')}`, OAUTH_CIMD: 'off', LOG_LEVEL: 'error' }
   const { flooding, honest: [other] } = await createAccounts(env, { honest: 1, agents: 82 })
   const server = await startScript(runtime, ['src/main.ts', 'serve'], env, '/readyz')
@@ -55,7 +55,7 @@ test.each(someRuntimes)('an account with 80 waiting reads can still send at once
   const [sender, ...readers] = flooding.agents
   const send = sendMessageRequest(port, sender, `@${readers[80].alias}`)
   const connection = new Connection(port)
-  // Each key's first calls compile code, and count as unknown callers.
+  // Makes each key's first calls now, because they compile code and count as calls of unknown callers.
   for (const reader of [...other.agents, ...readers]) await connection.send(readMessagesRequest(port, reader))
   for (let n = 0; n < 20; n++) await connection.send(send)
   await connection.send(readMessagesRequest(port, other.agents[0]))

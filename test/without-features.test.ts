@@ -75,7 +75,7 @@ test.runIf(isLong).each(sets.map((names) => [names.join(', '), names] as const))
   },
 )
 
-test("an account's words and rows are erased and removed even in tables of unregistered features", async () => {
+test("an account's words are erased and its rows removed, even in tables of unregistered features", async () => {
   const grid = await withRowsOfFeatures()
   const tables = ['slack_channels', 'slack_people', 'slack_messages', 'webhooks', 'webhook_events', 'mail_digests']
     .concat('incoming_hooks', 'push_subscriptions', 'sso_providers', 'sso_sign_ins')
@@ -89,7 +89,7 @@ test("an account's words and rows are erased and removed even in tables of unreg
   const { stdout, stderr } = await runScriptOf(copy, 'test/support/end-account.ts', [grid.acme.id, word], env)
 
   expect(stderr).toBe('')
-  // These rows are left, because rows of other accounts reference them.
+  // These rows remain, because rows of other accounts reference them.
   expect(JSON.parse(stdout)).toEqual({ erased: [], removed: expect.arrayContaining(['agents']) })
   expect(
     JSON.parse(stdout).removed.filter((table: string) => !['agents', 'agent_numbers', 'deliveries'].includes(table)),
@@ -112,7 +112,7 @@ test('work that waits for an unregistered feature does not block other outboxes'
   expect(duty).toMatchObject({ at: ['inbox outboxes', 'task outboxes'] })
 })
 
-test('messages to a Slack channel wait without the feature, say so, and are sent when it is back', async () => {
+test("without the Slack feature, messages to Slack wait, the agent's page says why, and they are sent when the feature is back", async () => {
   const grid = await withRowsOfFeatures({ isOpen: true })
   const { store, acme, clock } = grid
   const agent = (await acme.store.read.agents.byAlias('slack-town'))!
@@ -168,12 +168,12 @@ test.runIf(isLong).each(featureNames)('without %s the types are correct', async 
 })
 
 test.runIf(isLong).each(featureNames)(
-  "without the line of %s the core's tests pass",
+  "without the line that registers %s, the core's tests pass",
   async (name) => {
     // Isolation tests create rows in every table, so they need the feature's folder.
     const copy = copied([name], { isDeleted: false })
     const words = ['vitest', 'run', '--config', 'test/vitest.config.ts', '--exclude', 'test/features/**']
-    // Documents list the settings of all features, and Deno may not load the linked folder of packages.
+    // Excluded: documents list the settings of all features, and Deno may not load the linked folder of packages.
     const left = [
       'test/without-features.test.ts',
       'test/docs.test.ts',

@@ -112,7 +112,7 @@ test('the database and its write-ahead log contain no key or claim token in plai
   await authenticate(`Bearer ${api_key}`)
   await grid.store.write([])
 
-  // Read the files in another process, because closing them in this one would release its file lock.
+  // Reads the files in another process, because closing them in this one would release its file lock.
   const files = ['grid.db', 'grid.db-wal'].map((name) => join(grid.folder, name)).filter((name) => existsSync(name))
   const bytes = execFileSync('cat', files, { maxBuffer: 1e9 })
 

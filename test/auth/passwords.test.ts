@@ -42,7 +42,7 @@ test('another Unicode form of the same password is accepted', async () => {
   expect(await verifyPassword(hash, 'Gru\u0308\u00dfe aus K\u00f6ln')).toBe(true)
 })
 
-test('without a stored hash every password is wrong, and so is one that is far too long', async () => {
+test('without a stored hash every password is wrong, and a far too long password is always wrong', async () => {
   for (const hash of [null, undefined]) expect(await verifyPassword(hash, 'correct horse')).toBe(false)
   expect(await verifyPassword(hashOfNothing, 'x'.repeat(1_000_000))).toBe(false)
 })
@@ -70,7 +70,7 @@ test.each(['correct horse', 'vjQ8-mm2x-Kp', 'violet stapler hums', 'tiger rose a
   },
 )
 
-test('two password hashes run at once, sixteen wait, and more are refused immediately', async () => {
+test('two password hashes run at the same time, sixteen wait, and more are refused immediately', async () => {
   const attempts = Array.from({ length: 25 }, () => codeOf(verifyPassword(null, 'correct horse')))
 
   const results = await Promise.all(attempts)
@@ -89,7 +89,7 @@ test('password checks with priority wait in a separate queue', async () => {
 
   expect(await Promise.all(others)).toEqual(Array(6).fill('ok'))
   expect((await Promise.all(strangers)).filter((result) => result === 'ok')).toHaveLength(18)
-  // In a shared queue they would be the last six. Threads may finish slightly out of order.
+  // In a shared queue, the checks with priority would be the last six. Threads may finish slightly out of order.
   expect(order.slice(-6)).toContain('o')
   expect(order.indexOf('p')).toBeLessThan(12)
 })

@@ -61,7 +61,7 @@ test.each(['agent', 'admin'] as const)(
   },
 )
 
-/** A proxy adds the token. The suite cannot send one, and its DNS rebinding scenario needs `localhost`. */
+/** Starts a grid and a proxy. The suite cannot send a token, and its DNS rebinding scenario needs `localhost`. */
 async function startSubject(tokenOf: (grid: LiveGrid) => string): Promise<Subject> {
   const port = await freePort()
   const address = `http://localhost:${port}`

@@ -1,6 +1,6 @@
 /**
- * A shell like that of a reader who tries a page's commands: a folder like a checkout, a running grid, and bash, which
- * runs the blocks as printed. Only the port differs. `standIns` replaces some programs on the path.
+ * Runs a page's commands as a reader would: in a folder like a checkout, with a running grid, in a bash that runs the
+ * blocks as printed. Only the port differs. `standIns` replaces some programs on the path.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -45,7 +45,7 @@ esac`,
   start) in-background sh -c "$(node -p 'require("./package.json").scripts.start')" ;;
   *) exec "$REAL_NPM" "$@" ;;
 esac`,
-  // An HTTP error makes the command fail, unlike plain curl. An endless stream is ended after 2 s.
+  // An HTTP error makes the command fail, unlike with plain curl. An endless stream is ended after 2 s.
   curl: `answer=$(mktemp) limit=() ; case " $* " in *' -sN '*) limit=(--max-time 2) ;; esac
 "$REAL_CURL" --fail-with-body "\${limit[@]}" "$@" > "$answer"; code=$?
 cat "$answer"

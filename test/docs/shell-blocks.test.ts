@@ -66,7 +66,7 @@ async function shellWith(data?: string): Promise<PageShell> {
 }
 afterAll(() => shell?.close())
 
-test('every code block in the documents is a shell block that runs or names its machine, or is not for a shell', () => {
+test('every code block in the documents either runs in a shell, names the machine that it needs, or is not for a shell', () => {
   const faults = pages.flatMap(({ name, text }) => shellBlocksOf(text).faults.map((fault) => `${name}, ${fault}`))
 
   expect(faults).toEqual([])

@@ -30,7 +30,7 @@ test('setting an access list does not reveal which aliases exist', async () => {
   expect([await listOf('desk'), await listOf('other')]).toEqual([[later], [eve]])
 })
 
-test('two agents can put each other on their allow lists, even before the second one exists', async () => {
+test('two agents can put each other on their allow lists, even before one of them exists', async () => {
   const desk = await grid.acme.agent('desk', { ...open, accessList: ['later'] })
   const partner = await grid.evil.agent('later', { ...open, accessList: ['desk'] })
 
@@ -40,7 +40,7 @@ test('two agents can put each other on their allow lists, even before the second
   expect(await send(desk, '@later')).toBe('sent')
 })
 
-test('the owner is asked about an agent that takes a pending alias, and confirming admits the agent', async () => {
+test('the owner is asked about an agent that takes a pending alias, and can admit the agent by confirming', async () => {
   await grid.acme.agent('desk', { ...open, accessList: ['eve', 'later'] })
   expect(await conditions()).toEqual([])
   const partner = await grid.evil.agent('later')
@@ -53,7 +53,7 @@ test('the owner is asked about an agent that takes a pending alias, and confirmi
   expect(await send(partner, '@desk')).toBe('sent')
 })
 
-test('removing a pending alias keeps its agent out', async () => {
+test('removing a pending alias from an access list keeps out the agent that took the alias', async () => {
   await grid.acme.agent('desk', { ...open, accessList: ['later'] })
   const partner = await grid.evil.agent('later')
 
@@ -101,7 +101,7 @@ test('a block list blocks an agent that takes a listed alias, and nobody is aske
   expect(await conditions()).toEqual([])
 })
 
-test('saving an allow list again confirms no pending alias, and switching to a block list resets pending aliases', async () => {
+test('saving an allow list again keeps its aliases pending, and on a block list no alias is pending', async () => {
   await grid.acme.agent('desk', { ...open, accessList: ['later'] })
   await grid.evil.agent('later')
   const update = (accessPolicy: 'allow_list' | 'block_list', accessList: string[]) =>

@@ -131,7 +131,7 @@ test.each([
   expect(outcomes.sort()).toEqual(codes)
 })
 
-/** The account's log, oldest row first. */
+/** Returns the account's log, oldest row first. */
 async function log(): Promise<Activity[]> {
   return (await grid.acme.store.read.activity.list()).reverse()
 }

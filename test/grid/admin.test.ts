@@ -46,7 +46,7 @@ test('an account can have at most 1,000 skills', async () => {
   expect(await acme.read.skills.list()).toHaveLength(1_000)
 })
 
-test('a call with an unknown outcome is not logged a second time with another outcome', async () => {
+test('a call with an unknown outcome is not logged again with a different outcome', async () => {
   const lossy: AccountStore = {
     ...acme,
     async record(entry, statements) {

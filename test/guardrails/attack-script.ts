@@ -1,6 +1,6 @@
 /**
- * Attacks with expressions that users can save, as a program for each runtime. For each attack it prints how long it
- * blocked the event loop, how long it took, and the attacker's response.
+ * Attacks with expressions that users can save, as a program for each runtime. For each attack it prints how long the
+ * event loop was blocked, how long the attack took, and the response that the attacker got.
  */
 import process from 'node:process'
 import { createGuardrail, setAgentGuardrails } from '../../src/grid/guardrails/guardrails.ts'
@@ -34,7 +34,7 @@ async function attacked(run: () => Promise<unknown>): Promise<Attacked> {
   const startedAt = performance.now()
   const answer = await run().then((result) => JSON.stringify(result), ({ code, message }) => `${code}: ${message}`)
   const tookMs = performance.now() - startedAt
-  // Wait for one more tick, to measure the delay of the last one.
+  // Waits for one more tick, to measure the delay of the last one.
   await new Promise((resolve) => setTimeout(resolve, 5))
   clearInterval(ticks)
   return { heldMs: Math.round(heldMs), tookMs: Math.round(tookMs), answer: answer.slice(0, 1_000) }

@@ -24,7 +24,7 @@ test('a check that ignores its signal is abandoned at the deadline, and its late
   fail(new Error('nobody listens'))
 })
 
-/** The checks of a provider, each of which reports the size `bytes`. */
+/** Returns the checks of a provider, each of which reports the size `bytes`. */
 function checksOf(bytes?: number) {
   const prepared: string[] = []
   const one = provider({

@@ -12,14 +12,14 @@ async function verdictOn(id: string, config: object, guarded: Pick<GuardedText, 
   return await checks.check({ provider: id, config: JSON.stringify(config), guarded: asked })
 }
 
-/** A guarded text whose pieces are these lines. */
+/** Returns a guarded text whose pieces are these lines. */
 function linesOf(...lines: string[]) {
   let end = -1
   const pieces = lines.map(({ length }) => ({ start: end + 1, end: end += 1 + length }))
   return { text: lines.join('\n'), pieces }
 }
 
-/** The findings in a text whose pieces are these lines. */
+/** Returns the findings in a text whose pieces are these lines. */
 async function findIn(id: string, config: object, ...lines: string[]) {
   const guarded = linesOf(...lines)
   return foundIn(guarded.text, await verdictOn(id, config, guarded))
@@ -78,7 +78,7 @@ test('a kind found both with and without line breaks between pieces is named onc
   expect([...kinds].sort()).toEqual(['credit card number', 'email address'])
 })
 
-test('the same text in other pieces is checked separately', async () => {
+test('a text is checked separately for each way in which it is split into pieces', async () => {
   const config = { phrases: ['heron'] }
   const { text, pieces } = linesOf('her', 'on')
 
@@ -110,7 +110,7 @@ test.each([
   expect(asked).toEqual(expected)
 })
 
-test('texts derived from pieces are cached for the next guardrail, but not those of two long texts', () => {
+test('texts derived from pieces are cached for the next guardrail, but not those of two long texts at the same time', () => {
   let made = 0
   const make = oncePerText(() => ++made)
   const ask = (...texts: string[]) => texts.map((text) => make(text))

@@ -52,7 +52,7 @@ test('every character of a key is equally probable', () => {
   expect(chiSquare).toBeLessThan(140)
 })
 
-test('a thousand new keys need few requests for random bytes, because each request is slow', () => {
+test('a thousand new keys need only a few requests for random bytes, because each request is slow', () => {
   const { getRandomValues } = crypto
   let requests = 0
   crypto.getRandomValues = (array) => (requests++, getRandomValues.call(crypto, array) as typeof array)

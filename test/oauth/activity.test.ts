@@ -96,7 +96,7 @@ describe('consents in the activity log', () => {
   })
 })
 
-test("revoking an own grant is logged in the grant's account, even if the user is viewing another", async () => {
+test("revoking one's own grant is logged in the grant's account, even if the user is viewing another account", async () => {
   await joinEvil(grid)
   const { grantId } = await accessTokenFor(grid, ann(), grid.evil.id, grid.eve.id)
   const { grantId: eds } = await accessTokenFor(grid, grid.ed.visitor.user.id, grid.evil.id)
@@ -178,7 +178,7 @@ test('if the activity log cannot be written, no grant is created, revoked or cha
   expect(await mcpAccess(grid, tokens.access_token)).toBe('401')
 })
 
-/** The rows of an account's activity log, newest first. */
+/** Returns the rows of an account's activity log, newest first. */
 function log(account = grid.acme) {
   return account.store.read.activity.list()
 }

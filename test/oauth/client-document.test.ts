@@ -100,7 +100,7 @@ test.each([
   { token_endpoint_auth_method: 'none' },
   { token_endpoint_auth_method: 'private_key_jwt', token_endpoint_auth_methods_supported: ['private_key_jwt', 'none'] },
   {},
-])('a client document with %j is a public client', async (methods) => {
+])('a client whose document has %j is a public client', async (methods) => {
   await open({ [url]: { json: { ...good, ...methods } } })
 
   expect((await tokensOf()).status).toBe(200)
@@ -196,7 +196,7 @@ test('at most eight client documents are fetched at a time and two per user, and
   const found = ['a', 'b', 'c', 'd', 'e'].flatMap((user) => [1, 2, 3].map((n) => find(user + n, user)))
   await waitFor('eight requests', () => asked.length === 8)
 
-  // The other fetches were refused at once, without waiting.
+  // The other fetches were refused immediately, without waiting.
   expect(await Promise.all([found[2], found[14]])).toEqual([undefined, undefined])
   for (const { fail } of asked) fail()
   await Promise.all(found)
@@ -206,7 +206,7 @@ test('at most eight client documents are fetched at a time and two per user, and
   await later
 })
 
-/** A fake web whose requests fail on demand. */
+/** Creates a `safeFetch` whose requests fail when the test says so. */
 function unanswered() {
   const asked: { fail(): void }[] = []
   const fakeFetch: SafeFetch = () =>
@@ -254,7 +254,7 @@ test.each([['on', true], ['off', undefined]])(
   },
 )
 
-test('client documents are advertised while the last test fetch has succeeded', async () => {
+test('client documents are advertised if the last test fetch succeeded', async () => {
   const net = await open({}, { OAUTH_CIMD: 'auto' })
   const probe = documentProbe({ ...grid.deps, safeFetch: net.safeFetch })
   const seen = [probe.canFetch()]

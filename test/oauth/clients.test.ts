@@ -90,7 +90,7 @@ test('oauth4webapi finds the metadata, registers, signs in, refreshes a token an
   await expect(call()).rejects.toMatchObject({ code: oauth.WWW_AUTHENTICATE_CHALLENGE })
 })
 
-/** An `authProvider` for both SDKs that stores everything in memory. */
+/** Creates an `authProvider` for both SDKs that stores everything in memory. */
 function provider() {
   // deno-lint-ignore no-explicit-any -- the SDK stores values of many types
   const kept: Record<string, any> = {}

@@ -47,7 +47,7 @@ test('Allow redirects with code, state and iss, each once, and the code yields t
   }
 })
 
-test('consent as @admin requires a confirmation within ten minutes, consent as an agent does not', async () => {
+test('consent as @admin requires a confirmation within ten minutes, and consent as an agent requires none', async () => {
   grid.clock.now += 10 * minute
   const { handle } = await openConsentPage(grid, grid.ann)
 
@@ -124,7 +124,7 @@ test.each<[string, () => Record<string, string> | Promise<Record<string, string>
   }
 })
 
-test('a consent page of another browser, another session or more than ten minutes ago gets 400', async () => {
+test('the answer to a consent page that another browser or session opened, or that is ten minutes old, gets 400', async () => {
   const { handle } = await openConsentPage(grid, grid.ann)
   const decision = { handle, pick: admin(), decision: 'allow' }
   const sessionAlone = [...grid.ann.cookies].filter(([name]) => name.endsWith('session'))

@@ -154,7 +154,7 @@ test('a password change keeps the grants', async () => {
   expect((await refresh(grid, tokens.refresh_token)).status).toBe(200)
 })
 
-/** The rows of an account's activity log, newest first. */
+/** Returns the rows of an account's activity log, newest first. */
 function log(account = grid.acme) {
   return account.store.read.activity.list()
 }

@@ -48,7 +48,7 @@ afterAll(async () => {
 beforeEach(() => void (responsesToLose = 0))
 afterEach(() => void (responsesToLose = 0))
 
-/** A database client that loses responses after a commit. */
+/** Creates a database client that loses responses after a commit. */
 function lossyClient(config: Config): Client {
   const client = createClient(config)
   const batch = client.batch.bind(client)
@@ -71,7 +71,7 @@ test('a code used at two processes at the same time succeeds once, and its token
   expect(await mcpAccess(grid, good[0].body.access_token)).toBe('401')
 })
 
-test('a refresh token used at two processes at once yields two token pairs, and a later use revokes both', async () => {
+test('a refresh token used at two processes at the same time yields two token pairs, and a later use revokes both', async () => {
   const tokens = await obtainTokens(grid)
 
   const all = await Promise.all(

@@ -81,7 +81,7 @@ test('a used code sent by another client revokes nothing', async () => {
 test.each(['role', 'agent'] as const)(
   'a code is refused if the %s was lost before it is used',
   async (end) => {
-    // Another user's grant is valid, and must not be mistaken for this one.
+    // Another user's grant is valid, and must not be mistaken for the grant of the code.
     await obtainTokens(grid, undefined, { browser: await signedInPerson(grid, 'owner') })
     const code = await codeFor(grid, end === 'agent' ? agent() : undefined)
 

@@ -34,7 +34,7 @@ test('an agent key describes its agent, and can revoke only itself', async () =>
   ])
 })
 
-test('the route of the own key refuses other methods, and lists the allowed ones', async () => {
+test("the route for the caller's own key refuses other methods, and lists the allowed ones", async () => {
   const headers = { Authorization: `Bearer ${grid.bob.key}` }
   const [me, key] = await Promise.all([
     grid.request('/api/v1/me', { method: 'DELETE', headers }),

@@ -24,7 +24,7 @@ test('an admin sets how A2A calls to an agent are answered, and omitted fields s
   })
 })
 
-test("changing another account's agent, an unknown value or another setting is refused", async () => {
+test("a change is refused for another account's agent, an unknown value, or a setting that the route does not change", async () => {
   const grid = await testGrid()
 
   expect(await call(grid, 'eve', { callersWait: 'yes' })).toMatchObject({ status: 404 })

@@ -3,7 +3,7 @@ import { type TestGrid, testGrid } from '../support/grid.ts'
 
 let grid: TestGrid
 
-test('a grid that was not built tells how to build the client package', async () => {
+test('a grid that was not built says how to build the client package', async () => {
   grid = await testGrid()
   const answer = await grid.request('/agent-grid.tgz')
 

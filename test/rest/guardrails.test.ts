@@ -145,7 +145,7 @@ describe("a guardrail's token", () => {
     for (const { text } of [kept, replaced, refused, removed, on]) expect(text).not.toMatch(/sk-very|"[a-z]*token"/i)
   })
 
-  test("a guardrail's token must be given again for another server address", async () => {
+  test("a guardrail's token must be given again when its server address changes", async () => {
     const id = await makeJudge(grid.acme)
     const config = { baseUrl: 'https://elsewhere.example', model: 'm', policy: 'p' }
 

@@ -69,7 +69,7 @@ test('a list of 100,000 messages is refused before any is looked up', async () =
   expect(statuses).toEqual([413, 413, 413])
 })
 
-test('a message that expires from its lease five times is parked', async () => {
+test('a message whose lease expires five times is parked', async () => {
   await send('again')
   let taken = 0
   for (; taken < 20; taken++) {

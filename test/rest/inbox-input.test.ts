@@ -9,7 +9,7 @@ let grid: TestGrid
 beforeAll(async () => {
   grid = await testGrid()
   await callTool(grid, grid.alice.key, 'send_message', { to: '@bob', message: 'hi' })
-  // The first use of the key is recorded before the tests.
+  // Uses the key before the tests, because recording its first use changes the database.
   await callTool(grid, grid.bob.key, 'list_channels')
 })
 

@@ -52,7 +52,7 @@ onEachDatabase((openGrid: OpenGrid) => {
     expect(second_.body).toEqual({ lease_id: null, expires_at: null, messages: [], remaining: 0 })
     expect(plain).toEqual([])
 
-    // The messages can be leased again at once, before the worker has run.
+    // The messages can be leased again immediately, before the worker has run.
     grid.clock.now = end
     const again = await lease(grid, grid.bob.key)
     expect(again.body.messages).toMatchObject([{ message: 'hi', redelivered: true }])
@@ -62,7 +62,7 @@ onEachDatabase((openGrid: OpenGrid) => {
     expect((await lease(grid, grid.bob.key)).body.lease_id).toBeNull()
   })
 
-  test('an expired lease is stale at once, and the worker releases it', async () => {
+  test('an expired lease is stale immediately, and the worker releases it later', async () => {
     await send('hi')
     const { body } = await lease(grid, grid.bob.key, { seconds: 30 })
     grid.clock.now += 30 * second
@@ -95,7 +95,7 @@ onEachDatabase((openGrid: OpenGrid) => {
     expect((await ack(grid, grid.bob.key, body.lease_id)).body).toEqual({ acked: 1 })
   })
 
-  test('some messages of a lease can be acked or released, and the others are redelivered when it ends', async () => {
+  test('some messages of a lease can be acked or released, and the others are redelivered when the lease ends', async () => {
     const ids = [await send('one'), await send('two'), await send('three')]
     const { body } = await lease(grid, grid.bob.key)
     const id = body.lease_id
@@ -156,7 +156,7 @@ onEachDatabase((openGrid: OpenGrid) => {
   })
 })
 
-test('an agent with a lease counts as a runner until all leases have ended, and a peek shows if a person attends', async () => {
+test('an agent with a lease counts as a runner until all leases have ended, and a peek shows whether a person attends', async () => {
   grid = await testGrid()
   const { presence } = grid.acme.store.waiting
   const ids = [await send('one'), await send('two')]
@@ -191,7 +191,7 @@ test('without a body, a lease uses the defaults, and an ack applies to all messa
 test.each([
   ['had left before', true, undefined],
   ['did not take its answer', false, false],
-])('the messages of a lease are unread again at once if its caller %s', async (_, hasLeft, isTaken) => {
+])('the messages of a lease are unread again immediately if its caller %s', async (_, hasLeft, isTaken) => {
   grid = await testGrid()
   await send('hi')
   const url = new URL('/api/v1/inbox/leases', grid.deps.config.baseUrl).href

@@ -64,7 +64,7 @@ test('llms.txt has a title, a summary and working links', async () => {
   for (const [, url] of text.matchAll(/^- MCP[^:]*: (\S+)/gm)) {
     const response = await fetch(url, { method: 'POST' })
     await response.body?.cancel()
-    // These URLs exist, and require a key or a body.
+    // With one of these statuses, the URL exists, and requires a key or a body.
     expect([401, 415, 400]).toContain(response.status)
   }
 })
@@ -76,8 +76,8 @@ async function textOf(path: string, type: string): Promise<string> {
 }
 
 /**
- * The output of a connect command, with alice's key if it has none. The built program runs instead of npx, which would
- * fetch the package.
+ * Returns the output of a connect command, which gets alice's key if it has none. The built program runs instead of
+ * npx, which would fetch the package.
  */
 async function connected(line: string): Promise<string> {
   writeFileSync(

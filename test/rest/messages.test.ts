@@ -65,7 +65,7 @@ onEachDatabase((openGrid: OpenGrid) => {
     expect((await lease(grid, grid.bob.key)).body.lease_id).toBeNull()
   })
 
-  test('an answer can ack some messages, only if the lease contains all of them', async () => {
+  test("an answer can ack some of a lease's messages, and is refused if it names a message outside the lease", async () => {
     const ids = [await send('one'), await send('two')]
     const id = await leased()
     const answer = (...message_ids: string[]) =>
@@ -93,7 +93,7 @@ onEachDatabase((openGrid: OpenGrid) => {
     expect((await ack(grid, grid.bob.key, id)).body).toEqual({ acked: 1 })
   })
 
-  test('a repeated answer acks once, also a lease that the first send did not name', async () => {
+  test('a repeated answer acks the lease that it names once, even if the first send named none', async () => {
     await send('question')
     const id = await leased()
     const answer = { to: '@alice', message: 'answer' }
@@ -119,7 +119,7 @@ onEachDatabase((openGrid: OpenGrid) => {
     expect(await stored()).toHaveLength(2)
   })
 
-  test('an ack between reading and writing takes precedence: nothing is stored or acked', async () => {
+  test("an ack committed between an answer's reads and its commit takes precedence: the answer stores and acks nothing", async () => {
     let meddle: (() => Promise<unknown>) | undefined
     await grid.close()
     grid = await openGrid({

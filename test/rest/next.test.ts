@@ -74,7 +74,7 @@ onEachDatabase((openGrid: OpenGrid) => {
     expect(await read(grid.alice.key)).toEqual([])
   })
 
-  test('a repeated send gets the same receipt, and its lease while that is open, or else a new one', async () => {
+  test("a repeated send gets the same receipt, and the first send's lease while that is open, otherwise a new lease", async () => {
     await ask('one')
     const first = await answer({ next: {} }, 'k')
     await ask('two')
@@ -91,7 +91,7 @@ onEachDatabase((openGrid: OpenGrid) => {
     expect(other.body.next.lease_id).not.toBe(first.body.next.lease_id)
   })
 
-  test('a lease can ack earlier work first, and leases nothing if that work was released', async () => {
+  test('a lease can ack earlier work first, and leases nothing if the earlier work was released', async () => {
     for (const text of ['one', 'two', 'three']) await ask(text)
     const first = (await lease(grid, grid.bob.key, { limit: 1 })).body
     const acks = { lease_id: first.lease_id }
@@ -117,13 +117,13 @@ test('a repeat keeps its lease when the response of the first call turns out to 
   const again = await answer({ next: {} }, 'k')
 
   lose()
-  // This commit comes after the one that would release the lease.
+  // Waits until the lease would have been released, because this commit comes after such a release.
   await ask('after the loss')
 
   expect((await ack(grid, grid.bob.key, again.body.next.lease_id)).body).toEqual({ acked: 1 })
 })
 
-test('a lease and a next can wait for a message, and the answer is delivered before the wait', async () => {
+test('a lease, and a send with next, can wait for messages, and the sent answer is delivered before the wait', async () => {
   grid = await testGrid()
   const idle = followIdle(grid.store)
   const leased = lease(grid, grid.bob.key, { wait_seconds: 50 })

@@ -40,7 +40,7 @@ test('a signup gets 201 with its key, alias, trial, claim link and a ready confi
   })
 })
 
-test("a signup's key works at once, for an agent on trial that has each skill once", async () => {
+test("a signup's key works immediately, for an agent on trial that has each skill once", async () => {
   const skills = ['search', 'sums', 'search', ' sums ']
   const account = await signedUp(grid, { alias: 'zoe-agent', description: 'finds things', skills })
   const agent = await account.read.agents.byAlias('zoe-agent')

@@ -59,7 +59,7 @@ async function read({ key }: TestAgent = grid.bob) {
   return (await callTool(grid, key, 'read_messages')).text[0]
 }
 
-/** A stream that sends these bytes, and then fails like a broken connection. */
+/** Returns a stream that sends these bytes, and then fails like a broken connection. */
 function brokenOff(bytes: Buffer): ReadableStream {
   let isSent = false
   return new ReadableStream({
@@ -131,7 +131,7 @@ onEachDatabase((open) => {
     },
   )
 
-  test('bytes at a wrong offset are refused with the right one, and one of two simultaneous pieces is stored', async () => {
+  test('bytes at a wrong offset are refused with the right offset, and one of two simultaneous pieces is stored', async () => {
     const { body: { upload_id } } = await begin(content.length)
     const first = content.subarray(0, rowBytes)
 
@@ -217,7 +217,7 @@ test.each([
   expect(await rows(grid, 'SELECT 1 FROM upload_rows WHERE account_id = ?', [grid.acme.id])).toEqual([])
 })
 
-test('pieces smaller than a row before the end are refused, and so are more bytes than declared', async () => {
+test('a piece smaller than a row is refused unless it is the last, and so are more bytes than declared', async () => {
   const { body: { upload_id } } = await begin(rowBytes + 1)
 
   expect((await put(upload_id, 0, content.subarray(0, 100))).body.error.code).toBe('invalid_input')
@@ -255,7 +255,7 @@ test('when the disk fills up, files are refused before messages', async () => {
   const { status, body: { upload_id } } = await begin(content.length)
   expect(status).toBe(201)
   expect((await begin(content.length + 1)).body.error).toMatchObject({ code: 'storage_full' })
-  // Uploads in progress are refused, too.
+  // Pieces of uploads in progress are also refused.
   space.free -= 1
   await grid.store.storage.check()
   expect((await put(upload_id, 0, content)).body.error).toMatchObject({ code: 'storage_full' })

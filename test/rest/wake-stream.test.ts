@@ -27,7 +27,7 @@ test('an agent is woken when messages arrive, with an unnamed event', async () =
   await events.close()
 })
 
-test('an agent with unread messages is woken at once', async () => {
+test('an agent with unread messages is woken immediately', async () => {
   await send()
   const events = readEvents(await open(grid.bob.key))
 

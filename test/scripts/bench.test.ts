@@ -6,7 +6,7 @@ import type { Workload } from '../../scripts/bench/load.ts'
 import { setTurnLimits } from '../../src/grid/messaging/turns.ts'
 import { liveGrid } from '../support/server.ts'
 
-test('the benchmark reuses questions that one number of clients left for the next number', async () => {
+test('the benchmark reuses the questions that remain when the number of clients changes', async () => {
   const grid = await liveGrid()
   onTestFinished(grid.close)
   await setTurnLimits(grid.acme.store, { warn: 0, perHour: 0 })

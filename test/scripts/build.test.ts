@@ -142,7 +142,7 @@ async function run(...words: string[]): Promise<{ code: number; stdout: string; 
   return { code, stdout, stderr }
 }
 
-/** `stop()` sends SIGTERM to npm and its child processes, and resolves to their log when they have ended. */
+/** Runs `npm start`. `stop()` sends SIGTERM to npm and its child processes, and resolves to their log. */
 async function npmStart(name: string): Promise<{ url: string; stop(): Promise<string> }> {
   const port = await freePort()
   const env = { LOG_LEVEL: 'info', PORT: `${port}`, DATABASE_URL: `file:${name}.db` }
@@ -171,7 +171,7 @@ function ready(url: string): Promise<number> {
   return waitFor(`an answer of ${url}`, () => fetch(`${url}/readyz`).then(({ status }) => status, () => undefined))
 }
 
-/** Matchers for the files of a built program. */
+/** Returns matchers for the files of a built program. */
 function filesOf(name: string) {
   return [
     expect.stringMatching(`^${name}-[0-9a-f]{16}\\.cjs$`),

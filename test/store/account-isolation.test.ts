@@ -14,7 +14,7 @@ beforeEach(async () => {
 test('the cross-account queries of the store are exactly those that the tripwire allows', () => {
   const names = allQueries.flatMap(({ crossAccount }) => crossAccount ?? [])
 
-  // Several statements of one unit share a name.
+  // Several statements of one unit share a name, so duplicates are removed.
   expect([...new Set(names)].sort()).toEqual([...allowedCrossAccountQueries].sort())
 })
 
@@ -40,7 +40,7 @@ test.each([
   'SELECT a.id FROM agents a JOIN agents b ON b.account_id = a.account_id, messages m WHERE a.account_id = ?',
   'SELECT a.id FROM agents a LEFT JOIN messages m ON m.account_id = a.account_id AND a.account_id = ?',
   'SELECT m.id FROM messages m JOIN held_messages d ON d.message_id = m.id WHERE d.account_id = ?',
-  // The column account_id could belong to either table.
+  // The column account_id could belong to either table, so the tripwire must stop the statement.
   'SELECT messages.id FROM messages JOIN held_messages ON message_id = messages.id WHERE account_id = ?',
   'SELECT id FROM agents WHERE account_id = ? AND id IN (SELECT agent_id FROM deliveries WHERE seq > ?)',
   'SELECT id FROM agents WHERE account_id = ? AND EXISTS (SELECT 1 FROM trials WHERE trials.agent_id = agents.id)',

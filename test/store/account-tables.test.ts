@@ -51,7 +51,7 @@ test('no source file lists tables except db/account-tables.ts', () => {
   const name = declared.map(({ table }) => table).join('|')
   /** Matches three table names in a row, quoted or within one text. */
   const list = new RegExp(`(?:'(?:${name})',\\s*){2,}'(?:${name})'|\\b(?:(?:${name})\\s+){2,}(?:${name})\\b`)
-  /** These positions and counts are rebuilt when agents move to another account. */
+  /** The one allowed list: these positions and counts are rebuilt when agents move to another account. */
   const allowed = `'traffic', 'thread_agents', 'threads'`
 
   const files = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter((path) =>

@@ -1,4 +1,4 @@
-/** A process's key ring, and processes without a ring or with another ring than the grid's. */
+/** A process's key ring, and processes without a ring or with a ring other than the grid's. */
 import { chmodSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { beforeEach, expect, test } from 'vitest'
 import { createGuardrail } from '../../src/grid/guardrails/guardrails.ts'
@@ -93,7 +93,7 @@ test('of two processes with different keys, only the one with the keys of stored
   await server.stop()
 })
 
-test('a start refuses another key under the id of a key that has encrypted a token', async () => {
+test('a start refuses a different key under the id of a key that has encrypted a token', async () => {
   const first = await testGrid({ url: database.url })
   await addToken(first, 'mod')
   await first.close()
@@ -116,7 +116,7 @@ test('a start refuses another key under the id of a key that has encrypted a tok
   await again.close()
 })
 
-test('a backup is not restored next to another key under the id of a key that has encrypted a token', async () => {
+test('a backup is not restored next to a different key under the id of a key that has encrypted a token', async () => {
   const first = await testGrid({ url: database.url })
   await addToken(first, 'mod')
   await first.close()

@@ -31,7 +31,7 @@ beforeEach(() => {
 })
 afterEach(() => loop.close())
 
-/** A stored follower that records what it processed and skipped. */
+/** Creates a stored follower that records what it processed and skipped. */
 function stored(name: StoredFollower, apply: (batch: Batch) => unknown = () => {}, limit = 10) {
   pulse.positions.set(name, 0)
   const taken: number[] = []
@@ -139,11 +139,11 @@ test('rows that arrive together are one batch, and a backlog is processed withou
   loop.wake()
   const startedAt = performance.now()
   await waitFor('the backlog', () => taken.length === 1_005)
-  // Gathering rows before each batch would take 4 s.
+  // Collecting rows before each batch would take 4 s in total.
   expect(performance.now() - startedAt).toBeLessThan(2_000)
 })
 
-test('a process follower gets the rows that arrive after it became active, at once', async () => {
+test('a process follower immediately gets the rows that arrive after it became active', async () => {
   let isActive = false
   const told: Batch[] = []
   const follower: ProcessFollower = {
@@ -174,7 +174,7 @@ test('a process follower gets the rows that arrive after it became active, at on
   expect(told[1]).toEqual({ after: 8, upTo: 9 })
 })
 
-test('the loop does not query the database without listeners', async () => {
+test('the loop does not query the database while no follower is active', async () => {
   loop.follow({
     name: 'waits',
     limit: 1,
@@ -192,7 +192,7 @@ test('the loop does not query the database without listeners', async () => {
   expect(pulses).toBe(0)
 })
 
-test('a duty runs at its stored time, even if another process moves it forward', async () => {
+test('a duty runs at its stored time, even after another process has set an earlier time', async () => {
   const done: number[] = []
   pulse.due.set('expiry', now + 60_000)
   loop.perform({

@@ -38,7 +38,7 @@ afterAll(async () => {
 test('a wait in one process returns within 300 ms of a send in another', async () => {
   const sibling = await openSibling()
   const tookMs: number[] = []
-  // A loaded machine may be late, so it gets more attempts.
+  // A loaded machine may take longer than 300 ms, so it gets more attempts.
   for (let n = 0; n < 3 || (n < 20 && Math.min(...tookMs) >= 300); n++) {
     const text = `message ${n}`
     const reading = waitForMessages(bobAt(sibling.store), {}, { seconds: 10 })
@@ -108,7 +108,7 @@ test('any number of waits cause one poll per interval, and a process without wai
   )
   await Promise.all(waits)
   const during = sibling.polls.length
-  // A process with a wait continues to poll.
+  // Subscribes a wait, because a process polls only while it has one.
   const unsubscribe = grid.store.waiting.notifier.subscribe('an agent', new Signal())
   const before = polls
   await waitFor('five polls of a process', () => polls >= before + 5)
@@ -119,7 +119,7 @@ test('any number of waits cause one poll per interval, and a process without wai
   expect(sibling.polls).toHaveLength(during)
 })
 
-/** Opens another process on the same database, with its polls and a way to wait until its waits are idle. */
+/** Opens another process on the same database. `polls` lists its polls, and `idle` waits until its waits are idle. */
 async function openSibling() {
   const polls: string[] = []
   const store = await openStore({ ...grid.deps, config: readConfig({ DATABASE_URL: server.url }) }, {

@@ -146,7 +146,7 @@ describe.each([
     })
   })
 
-  test('a step that violates a constraint fails, and is not taken for a step of another process', async () => {
+  test('a step that violates a constraint fails, and is not mistaken for a step that another process has applied', async () => {
     const broken = [
       ...migrations,
       step('CREATE TABLE later (id text PRIMARY KEY NOT NULL)', 'INSERT INTO later VALUES (NULL)'),
@@ -174,7 +174,7 @@ function step(...statements: string[]) {
 
 async function migratedTables(client: Client): Promise<string[]> {
   const { rows } = await client.execute(
-    // The search indexes have their own tables.
+    // Excludes the internal tables of the search indexes.
     `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'
       AND name NOT LIKE '\\_\\_%' ESCAPE '\\' AND name NOT LIKE 'libsql_%' AND name NOT LIKE '%\\_search\\_%' ESCAPE '\\'`,
   )

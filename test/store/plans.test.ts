@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { migrate } from '../../src/store/migrate.ts'
 import { allQueries } from '../../src/store/sql.ts'
-// Loads every statement.
+// This import registers every statement.
 import '../../src/store/store.ts'
 
 let folder: string
@@ -120,7 +120,7 @@ const reading = [
   /^SELECT email FROM users WHERE NOT EXISTS/,
   // Counts for metrics, at most once every 10 s.
   /^SELECT \(SELECT coalesce\(sum\(unread\), 0\) FROM agent_numbers\)/,
-  // SQLite searches for rows that refer to a new one only while a reference is broken.
+  // SQLite searches for rows that refer to the inserted one only while a reference is broken, so this scan rarely runs.
   /^INSERT INTO agent_numbers/,
   // Moves a claimed account's agents.
   /^(UPDATE (deliveries|lease_releases) SET account_id|DELETE FROM lease_releases WHERE account_id)/,
@@ -143,11 +143,11 @@ test('no store statement scans a whole table', async () => {
   expect(scans).toEqual([])
 })
 
-// A database has no statistics until a process opens it when it already has rows.
+// Also tests a fresh database, which has no statistics until a process opens it when it already has rows.
 test('no statement reads all rows of an account for each value of a list', async () => {
   const fresh = createClient({ url: `file:${join(folder, 'fresh.db')}`, concurrency: 1 })
   await migrate(fresh)
-  // An account has few guardrails.
+  // A statement may read all guardrails of an account, because an account has only a few.
   const isRead = (line: string, at: number, lines: string[]) =>
     /^SCAN \w+ VIRTUAL TABLE INDEX 1:$/.test(line) &&
     /^SEARCH (?!guardrails )\w+ USING .*\(account_id=\?\)$/.test(lines[at - 1] ?? '')

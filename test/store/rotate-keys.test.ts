@@ -21,7 +21,7 @@ const idOf = (ring: string) => ring.split(':')[0]
 /** Returns the grid's store with another key ring. */
 const under = ({ store }: TestGrid, ring: string | undefined): Store => ({ ...store, keyRing: createKeyRing(ring) })
 
-/** Decrypts every token with a ring. */
+/** Decrypts every token with the given ring. Returns the tokens. */
 async function opened(grid: TestGrid, ring: string): Promise<string[]> {
   const tokens = grid.store.global.sealedTokens.map(async (table) =>
     await Promise.all(
@@ -92,7 +92,7 @@ test('key rotation covers every table with an encrypted column', async () => {
 })
 
 onEachDatabase((open) => {
-  test('key rotation encrypts every token with the newest key, and the old ring can decrypt until then', async () => {
+  test('key rotation encrypts every token with the newest key, and until then the old ring can decrypt the tokens', async () => {
     const grid = await open({ env: { GRID_KEYS: first } })
     const tokens = await seal(grid)
     expect(await opened(grid, `${second},${first}`)).toEqual(tokens)

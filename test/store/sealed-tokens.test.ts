@@ -79,7 +79,7 @@ function open(sealed: SealedToken, row: string): Promise<string> {
   return createKeyRing(readFileSync(join(grid.folder, 'grid.db.keys'), 'utf8').trim()).open(sealed, row)
 }
 
-/** A row's sealed token, as stored. */
+/** Returns a row's sealed token, as stored. */
 async function stored(table: string, column: string, name: string): Promise<SealedToken & { id: string }> {
   const [row] = await rows(grid, `SELECT * FROM ${table} WHERE account_id = ? AND ${column} = ?`, [grid.acme.id, name])
   return {

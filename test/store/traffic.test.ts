@@ -1,4 +1,4 @@
-/** The marks of statements that keep cached keys valid. docs/security.md, "Keys and tokens". */
+/** Statements marked as message traffic, after which cached keys stay valid. docs/security.md, "Keys and tokens". */
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import '../../src/store/store.ts'
@@ -6,7 +6,7 @@ import { allQueries } from '../../src/store/sql.ts'
 
 /** The tables that a key's lookup reads. */
 const ofKeys = ['accounts', 'agents', 'credentials', 'memberships', 'oauth_grants', 'trials']
-/** These statements change only a time. */
+/** Allowed, because these statements change only a time. */
 const ofTimes = [
   /^UPDATE credentials SET last_used_at = [^=]+ WHERE/,
   /^UPDATE oauth_grants SET last_used_at = [^=]+ WHERE/,
@@ -21,7 +21,7 @@ const triggers = readFileSync('db/extra.sql', 'utf8').split(/\bCREATE TRIGGER\b/
   writes: written(text.slice(text.indexOf('BEGIN'))),
 }))
 
-/** These tables, and all tables that their triggers write to. */
+/** Returns these tables, and all tables that their triggers write to. */
 function withTriggers(tables: string[]): string[] {
   const all = new Set(tables)
   for (const table of all) {

@@ -51,7 +51,7 @@ test.each([
   'DELETE FROM tasks',
   "INSERT INTO log (kind) VALUES ('a'); INSERT INTO log (kind) VALUES ('b')",
   "INSERT INTO webhook_events (id) VALUES ('a')",
-])('a trigger with any other statement is of no known kind: %s', (statement) => {
+])('a trigger with any other statement is not accepted as any kind of trigger: %s', (statement) => {
   expect(kindOf(`CREATE TRIGGER t AFTER INSERT ON deliveries BEGIN ${statement}; END`)).toBeUndefined()
 })
 
@@ -75,7 +75,7 @@ function isOfSearch(statement: string): boolean {
   return searchTables.includes(table)
 }
 
-/** The text without brackets and their content, with single spaces. */
+/** Returns the text without brackets and their content, with single spaces. */
 function withoutBrackets(text: string): string {
   for (let before = '';; before = text) {
     text = text.replace(/\([^()]*\)/g, '').replace(/\s+/g, ' ')

@@ -68,7 +68,7 @@ onEachDatabase((open) => {
   })
 })
 
-/** The unread counts of alice and bob. Checks that each equals its number of rows. */
+/** Returns the unread counts of alice and bob, after checking that each equals the number of unread rows. */
 async function counts(): Promise<number[]> {
   const found = await rows(
     grid,

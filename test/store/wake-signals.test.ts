@@ -1,4 +1,4 @@
-/** A credential that ends also ends its waits and streams at once, in any process. See docs/security.md, "Overload". */
+/** A credential that ends also ends its waits and streams immediately, in any process. docs/security.md, "Overload". */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createApp } from '../../src/app.ts'
 import { createAuthenticator } from '../../src/auth/bearer.ts'
@@ -154,7 +154,7 @@ describe('in the only process of a local file', () => {
 })
 
 function everyEnd(): void {
-  test.each(Object.entries(ends))('waits and streams end at once when %s', async (_, prepare) => {
+  test.each(Object.entries(ends))('waits and streams end immediately when %s', async (_, prepare) => {
     const { key, end } = await prepare()
     const authorization = `Bearer ${key}`
     const authenticate = createAuthenticator(other)
@@ -178,7 +178,7 @@ function everyEnd(): void {
   })
 }
 
-/** Resolves when this many reads and streams are idle and the database was polled once more after that. */
+/** Resolves when this many reads and streams are idle and the database has then been polled once more. */
 async function idleAndLookedFor(count: number): Promise<void> {
   await idle(count)
   const before = looks

@@ -117,7 +117,8 @@ onEachDatabase((open) => {
 })
 
 onEachDatabase((open) => {
-  // Loses the result of a committed group. A server repeats the group, and with a file this cannot happen.
+  // Loses the result of a committed group, so that the store retries the group. Only a database server can lose a
+  // result; a local file cannot.
   let lost = 0
   const losingConnect: typeof connect = (config) => {
     const client = connect(config)
@@ -145,7 +146,7 @@ onEachDatabase((open) => {
     expect((await as(grid.alice).read.agents.trial(grid.alice.id))!.used).toBe(1)
   })
 
-  test('other records whose response gets lost are created once, and their keys work', async () => {
+  test('records other than messages whose response gets lost are created once, and their keys work', async () => {
     lost = 1
     const { apiKey } = await createAgent(grid.acme.store, { alias: 'carol', skills: [{ name: 'a' }] })
     lost = 1
@@ -184,7 +185,7 @@ function intercepting(
   return { ...account, write: (statements) => intercept(account.write, statements) }
 }
 
-/** Alice's account, with `change` running before each write. */
+/** Returns alice's account, with `change` running before each write. */
 function changingBefore(change: () => Promise<unknown>): AccountStore {
   return intercepting(as(grid.alice), async (write, statements) => {
     await change()

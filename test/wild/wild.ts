@@ -29,7 +29,7 @@ export interface WildRequest {
   headers?: Record<string, string | null>
   /** A string is sent unchanged, anything else as JSON. */
   body?: unknown
-  /** The number of times it is sent, by default once. */
+  /** The number of times the request is sent, by default once. */
   times?: number
   expect: WildOutcome
 }

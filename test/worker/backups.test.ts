@@ -125,7 +125,7 @@ test('no backup counts as failed while another process makes one', async () => {
   expect(existsSync(join(folder, 'backups'))).toBe(false)
 })
 
-test('a replaced backup folder gets a backup at once', async () => {
+test('when the backup folder is replaced, the next check makes a backup', async () => {
   await open()
   await backUpIfDue(grid.store)
   rmSync(join(folder, 'backups'), { recursive: true })
@@ -160,7 +160,7 @@ test('a wrong clock neither prevents nor removes a backup', async () => {
   expect((await (await grid.request('/readyz')).json()).backup.madeAt).toBe(new Date(grid.clock.now).toISOString())
 })
 
-test('a start reports at once that the backup folder is not writable, even if no backup is due', async () => {
+test('a start immediately reports that the backup folder is not writable, even if no backup is due', async () => {
   await open()
   await backUpIfDue(grid.store)
   const backups = join(folder, 'backups')

@@ -20,7 +20,7 @@ onEachDatabase((open) => {
     start = grid.clock.now
   })
 
-  test('a clock 30 days ahead of the stored time is trusted, and beyond that nothing is removed until it is confirmed', async () => {
+  test('a clock up to 30 days ahead of the stored time is trusted, and a clock further ahead must be confirmed before anything is removed', async () => {
     expect(await keepClock(grid.store)).toBe(true)
     grid.clock.now = start + 30 * day
     expect(await keepClock(grid.store)).toBe(true)

@@ -29,7 +29,7 @@ test("a worker's task that fails when the disk becomes full is logged, and the w
   await worker.stop()
 })
 
-test('a start on an almost full disk removes old messages at once', async () => {
+test('a start on an almost full disk immediately removes old messages', async () => {
   await open()
   const { id, store } = grid.acme
   const account = storeOf(grid, grid.alice)

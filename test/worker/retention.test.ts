@@ -19,7 +19,7 @@ onEachDatabase((open) => {
     grid = await open({ env: { RETENTION_DAYS: '30' } })
   })
 
-  test('a message is kept until its retention ends, read or unread, and then removed with all its rows', async () => {
+  test('a message, read or unread, is stored until its retention ends, and then removed with all its rows', async () => {
     await createChannel(grid.acme.store, { name: 'general', members: ['alice', 'bob'] })
     const { id } = await send({
       to: 'bob',
@@ -76,7 +76,7 @@ onEachDatabase((open) => {
   }, 300_000)
 })
 
-/** The numbers of Acme's messages, deliveries, idempotency keys and released leases. */
+/** Returns the numbers of Acme's messages, deliveries, idempotency keys and released leases. */
 async function rowCounts(): Promise<number[]> {
   const tables = ['messages', 'deliveries', 'idempotency_keys', 'lease_releases']
   const found = await Promise.all(

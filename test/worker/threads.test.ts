@@ -62,7 +62,7 @@ onEachDatabase((open) => {
     await stop()
   })
 
-  test('several processes that follow the log at once assign each message once', async () => {
+  test('several processes that follow the log at the same time assign each message once', async () => {
     for (let i = 0; i < 30; i++) {
       await sendMessage(i % 3 ? alice : bob, { to: i % 3 ? 'bob' : 'alice', text: String(i) })
     }
@@ -103,7 +103,7 @@ onEachDatabase((open) => {
     }
   })
 
-  test("counts of agents' messages and answers use each message's clock, and exclude the grid's own messages", async () => {
+  test("counts of agents' messages and answers use each message's timestamp, and exclude the grid's own messages", async () => {
     const begin = grid.clock.now
     const { id } = await say(grid, alice, 'bob', 'asked')
     grid.clock.now = begin + minute

@@ -100,7 +100,7 @@ onEachDatabase((open) => {
     expect(await dump(grid, { ...grid.acme, id: signed.home }, ['credentials', 'agents'])).toBe(before)
   })
 
-  test('an account that was claimed first is not removed', async () => {
+  test('an account that is claimed between being found and its removal is not removed', async () => {
     const signed = await signUp('zoe-one', zoe)
     const { agents } = await openClaim(grid.store, signed.link)
     grid.clock.now += 8 * day
@@ -169,7 +169,7 @@ async function leaseAndRelease({ id, home, alias }: SignedUp): Promise<void> {
   expect(await rows(grid, 'SELECT 1 FROM lease_releases WHERE account_id = ?', [home])).toHaveLength(1)
 }
 
-/** The number of an account's rows in each non-empty table. */
+/** Returns the number of an account's rows in each non-empty table. */
 async function rowCounts(home: string): Promise<Record<string, number>> {
   const counts: Record<string, number> = {}
   for (const table of accountTables) {

@@ -41,7 +41,7 @@ await sendMessage(storeOf(grid, grid.eve), { to: desk.alias, text: 'a text of ev
 const hook = await createHook(owner.store, { name: 'acme-builds', to: '@bob', format: 'summary' })
 await grid.post(new URL(hook.address).pathname, 'a text from outside', { 'Content-Type': 'text/plain' })
 await askFor(as(grid.bob), 'a task elsewhere', { to: '@mate' })
-// Detach the guardrails from individual agents, because an import attaches guardrails to none.
+// Detaches the guardrails from individual agents, because an import attaches guardrails to none.
 await owner.store.write(
   (await owner.store.read.guardrails.list()).map(({ id }) => owner.store.change.guardrails.setAllAgents(id, 'both')),
 )
@@ -50,7 +50,7 @@ await followLog(grid.store)
 const archive = await archiveOf(grid.store, owner.id)
 const exported = rowsOf(archive)
 
-/** An archive's rows without the data that an import changes: a lease's missing expiry, and the import's own row. */
+/** An archive's rows without what an import changes: expiries of leases, the import's own row, and people. */
 const kept = (rows: ReturnType<typeof rowsOf>) => ({
   ...rows,
   lease: rows.lease.map(({ expires_at: _, ...lease }) => lease),
@@ -391,12 +391,12 @@ test('a held message can be decided on the new grid, and expires at its original
   expect(delivered).toMatchObject({ state: 'unread', expires_at: Number(held.sent_at) + 500_000_000 })
 })
 
-/** The response without presence, which differs between the grids. */
+/** Returns the response without presence, which differs between the grids. */
 function withoutPresence(answer: unknown): unknown {
   return JSON.parse(JSON.stringify(answer, (name, value) => name === 'presence' ? undefined : value))
 }
 
-/** A client's archived tasks as returned by `ListTasks` and `GetTask`. */
+/** Returns a client's archived tasks as reported by `ListTasks` and `GetTask`. */
 async function tasksOf(grid: TestGrid, key: string): Promise<unknown[]> {
   const call = async (method: string, params: object) =>
     (await postA2a(grid, key, request(method, params), version)).body.result
@@ -407,7 +407,7 @@ async function tasksOf(grid: TestGrid, key: string): Promise<unknown[]> {
 
 const version = { 'A2A-Version': '1.0' }
 
-/** A new key for the agent on the old grid. */
+/** Creates a key for the agent on the old grid. */
 async function newKeyOf(alias: string): Promise<string> {
   const agent = (await owner.store.read.agents.byAlias(alias))!
   const { key, hash, last4 } = mintKey('agent_key')
@@ -416,7 +416,7 @@ async function newKeyOf(alias: string): Promise<string> {
   return key
 }
 
-/** How many messages each pair of the account's agents exchanged. */
+/** Returns how many messages each pair of the account's agents exchanged. */
 async function pairsOf({ store }: Pick<TestGrid, 'store'>, account: string) {
   const sql = `SELECT key, messages FROM threads WHERE account_id = ? AND kind = 'pair' AND EXISTS (
     SELECT 1 FROM agents WHERE agents.account_id = threads.account_id AND agents.id = substr(threads.key, 1, 36))

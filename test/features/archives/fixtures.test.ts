@@ -21,7 +21,7 @@ const readers = {
   encrypted: (version: string) => textOf(readSealedFile(pathOf(version, 'sealed'), { passphrase: fixturePhrase })),
 }
 
-/** A grid that contains only an archive's account. Its clock shows the time of the export. */
+/** Opens a grid that contains only an archive's account. The grid's clock shows the time of the export. */
 async function gridOf(archive: Archive) {
   const grid = await emptyGrid()
   grid.clock.now = Date.parse(JSON.parse(archive.text.split('\n')[0]).made_at)
@@ -55,7 +55,7 @@ test('exporting an imported account gives the lines of its archive', async () =>
 
   const again = linesOf(await archiveOf(grid.store, account)).filter((line) => !line.includes('"import-account"'))
 
-  // People's lines and the manifest differ, because people are invited and other accounts are missing.
+  // Not compared: people's lines, because people are invited, and the manifest, because other accounts are missing.
   const isKept = (line: string) => !/^(\{|\["person")/.test(line)
   expect(again.filter(isKept)).toEqual(linesOf(archive).filter(isKept))
   const [before, after] = [archive.text, again[0]].map((text) => JSON.parse(text.split('\n')[0]))

@@ -113,7 +113,7 @@ async function* each(bytes: Uint8Array): AsyncIterable<Uint8Array> {
   yield bytes
 }
 
-/** The archive that a member downloads, with base64 decoded. */
+/** Returns the archive that a member downloads, with base64 decoded. */
 async function exportedBy(one: Person): Promise<string> {
   const { html } = await postWithToken(await signedIn(grid, one), settings)
   return html.replace(/(?<="content":")[\w+/=]+(?=")/g, (text) => Buffer.from(text, 'base64').toString('latin1'))

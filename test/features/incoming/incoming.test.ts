@@ -246,7 +246,7 @@ test('no payload makes a template slow', () => {
   expect(performance.now() - since).toBeLessThan(2_000)
 })
 
-test('a JSON body is summarised without a template, also if curl sends it as a form', async () => {
+test('a JSON body is summarised without a template, even if curl sends it as a form', async () => {
   const { path } = await hook()
 
   await send(path, { status: 'failed', n: 3, by: '@bob' })

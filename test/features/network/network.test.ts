@@ -30,7 +30,7 @@ async function send(from: TestAgent, to: string, more: object = {}) {
   return id
 }
 
-/** The non-empty cells of each row in a table, by default that of the pairs. */
+/** Returns the non-empty cells of each row in a table, by default in the table of pairs. */
 async function tableOf(path = page, one = owner, id = 'network'): Promise<string[]> {
   const { html } = await one.open(path)
   const [, table = ''] = html.split(`<table id="${id}"`)
@@ -183,7 +183,7 @@ test('with too many agents, the page shows the most recently seen ones and the m
   expect((await owner.open(page)).text).toContain('Messages from the 500 agents that were seen last are counted')
 })
 
-test('many agents are grouped, failing ones first, then the slowest, and a group opens its members and their pairs', async () => {
+test('many agents are grouped, failing groups first, then the slowest, and opening a group shows its members and their pairs', async () => {
   const carol = await grid.acme.agent('carol')
   await grid.acme.agent('dave')
   await createChannel(grid.acme.store, { name: 'busy', members: ['alice', 'bob'] })

@@ -48,7 +48,7 @@ afterEach(async () => {
   await grid.close()
 })
 
-/** The titles of notifications shown in browsers after some time. */
+/** Advances the clock and sends what is due. Returns the notifications that browsers showed. */
 async function after(ms: number) {
   grid.clock.now += ms
   const notifier = new PushNotifier(grid.store, new AbortController().signal)

@@ -202,7 +202,7 @@ onEachDatabase((open) => {
   test.each([
     ['a number', (_now: number) => '300'],
     ['a date', (now: number) => new Date(now + quietMs + 300 * second).toUTCString()],
-  ])('a notification is retried when the overloaded push service says, given as %s', async (_, retryAfter) => {
+  ])('a notification is retried at the time that an overloaded push service gives as %s', async (_, retryAfter) => {
     const answer = { status: 429, headers: { 'Retry-After': retryAfter(grid.clock.now) } }
     expect(await triesOf([answer], [quietMs, 300 * second - 1, 1, day])).toEqual([1, 0, 1, 0])
   })

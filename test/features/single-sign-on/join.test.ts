@@ -229,7 +229,7 @@ test('a removal ends invitations to the address, and only a later invitation let
   await remove(una.id)
   const one = await signedIn(grid, una)
   expect((await one.open(old)).text).toContain('was used or withdrawn')
-  // The invitation is refused even if it is still open. It would stay open if the user had taken its address later.
+  // Even an open invitation is refused. It stays open if the user takes its address only after the removal.
   await rows(grid, 'UPDATE invitations SET ended_at = NULL WHERE account_id = ?', [grid.acme.id])
   expect((await one.submit(old, {})).text).toContain('You have been removed from this account since')
   await rows(grid, 'UPDATE invitations SET ended_at = 1 WHERE account_id = ?', [grid.acme.id])

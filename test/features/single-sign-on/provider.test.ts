@@ -46,7 +46,7 @@ test.each<[unknown, string | null]>([
   ['a,b', 'admin'],
   ['read only', 'viewer'],
   ['staff ops', 'admin'],
-  // The word "no" is not mapped, so the value may be a single name.
+  // The word "no" is not mapped, so "no ops" may be a single name, and gives no role.
   ['no ops', null],
   ['former ops, guests', 'viewer'],
   ['', null],
@@ -233,7 +233,7 @@ test('an owner can test the provider, which shows the response and stores nothin
   }
 })
 
-/** A user whose address the grid's provider has not verified, and the path of the sign-in link that they requested. */
+/** Returns a user whose address the provider has not verified, and the path of a sign-in link for the user. */
 async function unproved() {
   server.claims.email_verified = false
   const { one } = await come('grid')

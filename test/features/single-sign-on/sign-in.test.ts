@@ -154,7 +154,7 @@ test("a callback replaces another user's session only after a click in the same 
   expect((await signInBy(server, half, 'grid')).text).toContain('You are signed in as olga@acme.example')
 })
 
-test('a sign-in that waits for this click is cancelled when its identity or provider is removed', async () => {
+test("a sign-in that waits for the user's click is cancelled when its identity or provider is removed", async () => {
   const id = await setUp()
   await signInBy(server, browser(grid), id)
   const una = (await userOf('una@corp.example'))!
@@ -337,7 +337,7 @@ test.each([
   await postWithToken(await signedIn(grid, owner), acmeSettings(), changed)
 
   expect((await one.request(`/accounts/${grid.acme.id}/home`)).status).toBe(goesOn ? 200 : 303)
-  // A new domain must be verified, and the account is open to all until then.
+  // A new domain is not verified yet, and until it is, the account does not require the provider.
   const isAsBefore = changed.domain === 'corp.example'
   const { verifiedAt, isRequired } = (await grid.acme.store.feature(ssoTables).read.get())!
   expect([verifiedAt !== null, isRequired]).toEqual([isAsBefore, isAsBefore])

@@ -81,7 +81,7 @@ test('scrapes query the database at most every ten seconds', async () => {
   expect(asked).toBe(1)
 })
 
-test('after a failed query, the next scrape queries the database at once', async () => {
+test('after a failed query, the next scrape immediately queries the database again', async () => {
   await open()
   const { feature } = grid.store
   grid.store.feature = () => ({ waiting: () => Promise.reject(new Error('busy')) }) as never
@@ -145,12 +145,12 @@ test('metrics count leases, due requests, attempts and failed commits', async ()
     expect(valueOf(now, `grid_outbound_attempts_total{kind="inbox",outcome="${outcome}"}`)).toBe(1)
   }
   expect(valueOf(now, 'grid_leases')).toBe(1)
-  // A failed group of writes is committed again in parts, and one part fails again.
+  // Counts more than one, because a failed group of writes is committed again in parts, of which one fails again.
   expect(valueOf(now, 'grid_failed_commits_total')).toBeGreaterThan(0)
   await outboxes.stop()
   await remote.close()
 
-  /** The metrics as a new process on the same database would export them more than ten seconds later. */
+  /** Returns the metrics as a new process on the same database exports them, without the ten seconds of caching. */
   function text(): Promise<string> {
     return metricsText(grid.store)()
   }

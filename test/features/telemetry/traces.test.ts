@@ -28,7 +28,7 @@ afterEach(async () => {
   await collector.close()
 })
 
-/** All spans that the grid has sent. Closes the grid. */
+/** Closes the grid. Returns all spans that it has sent. */
 async function spansSent(): Promise<CollectedSpan[]> {
   await grid.deps.traces!.close()
   return collector.spans
@@ -147,7 +147,7 @@ test('a message to a remote agent of the account carries the trace, and the answ
   expect(told).toBe(traceId)
   expect(treeOf(spans, traceId).split('\n').map((line) => line.trim())).toEqual([
     ...[`POST ${gridPath}`, 'send_message', 'commit', 'deliver inbox'],
-    // These spans claim the outbox, send, store the answer, and release the outbox.
+    // The spans of claiming the outbox, sending, storing the answer, and releasing the outbox.
     ...['commit', 'POST', 'commit', 'commit'],
     ...[`POST ${gridPath}`, 'read_messages', 'commit'],
   ])
@@ -326,7 +326,7 @@ test("OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES identify the process's span
   expect(collector.text()).toContain('canary-stage')
 })
 
-/** A request's spans, as a call with a valid key creates them. */
+/** Returns a request's spans, as a call with a valid key creates them. */
 function requestOf(traceparent: () => string | null) {
   const spans = grid.deps.traces!.request(traceparent)
   spans.trustCaller()

@@ -239,7 +239,7 @@ test.each([404, 429, 503])('an event that gets the response %i is sent again', a
   expect((await listWebhooks(acme))[0]).toMatchObject({ waiting: 0, failingSince: null })
 })
 
-test('a response of 410 pauses the receiver at once, and pending events are sent when it is resumed', async () => {
+test('a response of 410 pauses the receiver immediately, and pending events are sent when it is resumed', async () => {
   let status = 410
   const { hook, id } = await webhook(() => status)
   await send('one')
@@ -391,7 +391,7 @@ test('the page of a paused webhook warns that events during the pause are lost, 
   expect(hook.taken.map(({ body }) => body.type)).toEqual(['test', 'message'])
 })
 
-test('a test event is sent at once and its response shown, and if it is accepted, pending events follow', async () => {
+test('a test event is sent immediately and its response is shown, and if the event is accepted, pending events follow', async () => {
   let answer: WebhookAnswer = { status: 500, headers: {}, text: 'out of <order>\nat line 3' }
   const { hook, id } = await webhook(() => answer)
   await send('one')

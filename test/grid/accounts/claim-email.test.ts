@@ -1,4 +1,4 @@
-/** A claim email's link signs its user in, and is revoked with their other links. See docs/people.md, "Signing in". */
+/** A claim email's link signs in its user, and is revoked with the user's other links. docs/people.md, "Signing in". */
 import { beforeEach, expect, test } from 'vitest'
 import { redeemClaimEmailLink, sendClaimEmail } from '../../../src/grid/accounts/claim.ts'
 import { signUp } from '../../../src/grid/accounts/signup.ts'

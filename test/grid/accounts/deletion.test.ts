@@ -1,4 +1,4 @@
-/** An account deleted by its owner is hidden at once, stored for 7 days, then removed. */
+/** An account deleted by its owner is hidden immediately, stored for 7 days, and then removed. */
 import { beforeEach, expect, test } from 'vitest'
 import { createAuthenticator } from '../../../src/auth/bearer.ts'
 import { deleteAccount, restoreAccount } from '../../../src/grid/accounts/deletion.ts'
@@ -65,7 +65,7 @@ test('deleting an account requires its name, and blocks every access until an ow
 
 test("7 days after an account's deletion its data is removed, and other accounts' data is unchanged", async () => {
   const { acme, evil, alice } = grid
-  // Rows of these tables are removed by age.
+  // Rows of these tables are also removed by age, so the dumps omit them.
   const aging = ['usage', 'conversation_turns']
   const before = await dump(grid, evil, aging)
   await deleteAccount(acme.store, { name: 'Acme' })
@@ -151,7 +151,7 @@ test('only an owner with a recent confirmation can delete an account, and only a
   await restoreAccount(by('owner'))
 })
 
-test('a waiting read ends at once when its account is deleted', async () => {
+test('a waiting read ends immediately when its account is deleted', async () => {
   const idle = followIdle(grid.store)
   const authenticate = createAuthenticator(grid.store)
   const authorization = `Bearer ${open.key}`

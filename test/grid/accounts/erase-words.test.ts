@@ -143,7 +143,7 @@ test('only an owner with a recent confirmation can erase words, and only for an 
   await expect(eraseWords(store, 'eve')).rejects.toMatchObject({ code: 'agent_not_found' })
 })
 
-test("an owner can erase an agent's words on its page, which then shows what was removed and who still has copies", async () => {
+test("an owner can erase an agent's words on the agent's page, which then shows what was removed and who still has copies", async () => {
   const grid = await testGrid({ env: { BACKUP_DIR: 'backups', BACKUP_PLAIN: '1', BACKUP_KEEP: '7' } })
   await callTool(grid, grid.alice.key, 'send_message', { to: 'bob', message: word })
   const one = await signedIn(grid, await person(grid, { role: 'owner' }))
@@ -156,7 +156,7 @@ test("an owner can erase an agent's words on its page, which then shows what was
   expect((await activityOf(grid)).map(({ tool }) => tool)).toContain('erase_words')
 })
 
-/** The tables that contain a word in any column. */
+/** Returns the tables that contain a word in any column. */
 async function tablesWith(grid: TestGrid, word: string): Promise<string[]> {
   const tables: string[] = []
   for (const table of accountTables) {

@@ -42,7 +42,7 @@ onEachDatabase((open) => {
     mate = await signUpAs(grid, email, 'mate')
   })
 
-  test('a move keeps every setting of an agent, for all columns of its row', async () => {
+  test("a move keeps every setting of an agent, in every column of the agent's row", async () => {
     const names = (await rows(grid, `SELECT name FROM pragma_table_info('agents')`)).map(({ name }) => String(name))
     const kept = ['account_id', 'id', 'alias', 'signup_id', 'deleted_at', 'moved_to']
     const sealed = ['encrypted_token', 'token_iv', 'token_auth_tag', 'token_key_id']
@@ -63,7 +63,7 @@ onEachDatabase((open) => {
     expect(await rows(grid, 'PRAGMA foreign_key_check')).toEqual([])
   })
 
-  test("after a move, search finds an agent's unread messages for this agent only", async () => {
+  test("after a move, search finds a moved agent's unread messages only for the agent itself", async () => {
     await send('a word from before')
     await followLog(grid.store)
     await move()
@@ -73,7 +73,7 @@ onEachDatabase((open) => {
     expect(await found(storeOf(grid, grid.alice))).toEqual([])
   })
 
-  test('leased messages are redelivered once after a move, marked, whether or not the client received them', async () => {
+  test('after a move, leased messages are redelivered once with a mark, whether or not the client received them', async () => {
     await send('one')
     await send('two')
     const before = await enter(zoe)
@@ -151,9 +151,7 @@ onEachDatabase((open) => {
       const owner = await person(grid, { role: 'owner' })
       await grid.store.write([membership(grid.store, zoe.home, owner.id, 'owner', grid.clock.now)])
       await rows(grid, 'UPDATE accounts SET people_read_since = 0 WHERE id = ?', [zoe.home])
-      /**
-       * The conversations that people see in an account, by their agents. Foreign agents and their messages are marked.
-       */
+      /** Returns the conversations that people see in an account, by agents. Foreign agents and messages are marked. */
       const shown = async (accountId: string) => {
         const account = grid.store.account(accountId, owner.actor('owner'))
         const found: Record<string, string[]> = {}
@@ -181,7 +179,7 @@ onEachDatabase((open) => {
         },
       )
 
-      // The counts to compare with those of a rebuilt projection.
+      // The threads' counts, which must equal those after a rebuild of the projection.
       const counted = () =>
         Promise.all(
           [grid.acme.id, zoe.home].map((id) =>
@@ -243,7 +241,7 @@ onEachDatabase((open) => {
     expect((await part.bytes(0, 3)).toString()).toBe('abc')
   })
 
-  test('of the agents that stay, only one that a moved agent wrote to can answer it', async () => {
+  test('an agent that stays in the old account can answer a moved agent only if the moved agent wrote to it', async () => {
     const other = await signUpAs(grid, email, 'other')
     const { id } = await sendMessage(await enter(zoe), { to: 'mate', text: 'a question' })
     await claimAgents(grid, zoe.link, { into: grid.acme, keep: ['mate', 'other'] })
@@ -328,7 +326,7 @@ onEachDatabase((open) => {
   })
 
   test.each(['/a2a/v1/grid', '/a2a/v1/agents/mate'])(
-    'a repeated A2A send gets the original response even after the claim, at %s',
+    'a repeated A2A send at %s gets the original response even after the claim',
     async (path) => {
       const configuration = { returnImmediately: true }
       const send = async (text: string, isNow = true) => {

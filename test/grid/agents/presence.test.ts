@@ -74,7 +74,7 @@ interface Listed {
   presence?: string
 }
 
-/** Bob's presence as reported by a receipt and by the list of agents. */
+/** Returns bob's presence as reported by a receipt and by the list of agents. */
 async function told(): Promise<unknown[]> {
   const sender = { agentId: grid.alice.id, alias: 'alice' }
   const { recipientPresence } = await sendMessage(grid.acme.store, sender, { to: '@bob', text: 'hi' })

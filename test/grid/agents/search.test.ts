@@ -69,7 +69,7 @@ onEachDatabase((open) => {
     )
   })
 
-  test("a search finds an agent's new texts and skills at once, and no longer finds a deleted agent", async () => {
+  test("a search immediately finds an agent's new texts and skills, and no longer finds a deleted agent", async () => {
     const { id, alias } = await grid.acme.agent('carol', { description: 'translates poems' })
     const carol = grid.store.account(grid.acme.id, { ...actor(), agentId: id, alias })
     const steps: [what: () => Promise<unknown>, found: string[], search: string][] = [
@@ -105,7 +105,7 @@ onEachDatabase((open) => {
   })
 })
 
-/** Searches with and without the index, and checks that both results are equal. Returns the aliases. */
+/** Searches with and without the index, and checks that both results are equal. Returns the aliases that were found. */
 async function expectSame(search: string): Promise<string[]> {
   const account = grid.store.account(grid.acme.id, actor())
   const { agentSearch } = account.read

@@ -1,4 +1,4 @@
-/** Decisions on held messages, under the conditions at that time. docs/protocol/messages.md, "Held messages". */
+/** Decisions on held messages, under the conditions at decision time. docs/protocol/messages.md, "Held messages". */
 import { Buffer } from 'node:buffer'
 import { beforeEach, expect, test } from 'vitest'
 import { approve } from '../../../src/grid/approvals/decide.ts'
@@ -68,7 +68,7 @@ test('owners and admins decide on messages held by a guardrail, and the approved
   ])
 })
 
-test('an approval for a full inbox fails, and the message stays held', async () => {
+test('approving a message to a full inbox fails, and the message stays held', async () => {
   await grid.close()
   grid = await testGrid({ env: { UNREAD_PER_INBOX: '1' } })
   ann = (await personWithAlias(grid, 'ann', { role: 'owner' })).account
@@ -108,7 +108,7 @@ test('a remote agent is not notified when its held message is refused', async ()
   )
 })
 
-test('a held artifact is complete when its task asks for input', async () => {
+test('an artifact whose chunks are held is complete when its task asks for input', async () => {
   const task = await askFor(storeOf(grid, grid.alice), 'write a page')
   await approveOne(ann)
   await read(grid.bob)
@@ -134,7 +134,7 @@ test('a held message acknowledges the message that it answers', async () => {
   expect(await rows(grid, 'SELECT 1 FROM leases WHERE account_id = ?', [grid.acme.id])).toEqual([])
 })
 
-test('approving a message of a paused conversation refuses it, and the reason names the pause', async () => {
+test('approving a message of a paused conversation refuses the message, and the reason names the pause', async () => {
   await send()
   await rows(grid, 'UPDATE conversation_turns SET paused_at = 1 WHERE account_id = ?', [grid.acme.id])
 
@@ -158,7 +158,7 @@ test.each([
   expect(await read(grid.bob)).toEqual([])
 })
 
-test("an approved message to a task that has ended is refused, and so is its recipient's update", async () => {
+test("an approved message to a task that has ended is refused, and so is an approved update by the task's recipient", async () => {
   const alice = storeOf(grid, grid.alice)
   for (const says of [grid.alice, grid.bob]) {
     const task = await askFor(alice, `asked by ${says.alias}`)

@@ -108,7 +108,7 @@ onEachDatabase((open) => {
     expect(await status(message_id)).toMatchObject({ delivery: 'retracted' })
   })
 
-  test('if two people decide at once, one succeeds, and the other is told who decided', async () => {
+  test('if two people decide at the same time, one succeeds, and the other is told who decided', async () => {
     const { account: bea } = await member(grid, { role: 'owner', name: 'Bea' })
     await send()
     const { id, hash } = await waiting(ann)

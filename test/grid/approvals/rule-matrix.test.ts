@@ -26,7 +26,7 @@ const large = { raw: btoa(secret.repeat(5_000)), filename: 'b.txt', mediaType: '
 const now = { configuration: { returnImmediately: true } }
 const v10 = { 'A2A-Version': '1.0' }
 
-/** A grid prepared for every way to send, and these ways by title. A title begins with the name in its registry. */
+/** Opens a grid. Returns it with every way to send, by titles that begin with the way's name in its registry. */
 async function gridWithWays() {
   const grid = await testGrid({ guardrailChecks: testProviders().guardrailChecks })
   const { acme, alice, bob } = grid
@@ -93,7 +93,7 @@ test.each<[string, Parameters<typeof hold>[1] | 'guardrail', (way: string) => bo
   ['messages with a finding', { condition: 'finding' }, isOfAgent],
   ['messages with files', { condition: 'parts', mediaType: 'text/' }, (way) => hasFile(way)],
   ['messages that a guardrail holds', 'guardrail', isOfAgent],
-])('a rule for %s holds messages in every way to send', async (_, rule, isHeld) => {
+])('a rule for %s holds messages, whichever way they are sent', async (_, rule, isHeld) => {
   const { grid, ann, ways, inbox } = await gridWithWays()
   await inbox()
   if (rule === 'guardrail') {

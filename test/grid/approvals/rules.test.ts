@@ -91,7 +91,7 @@ test("an account's 51st rule is refused", async () => {
   await expect(make({ name: 'one more' })).rejects.toMatchObject({ code: 'invalid_input' })
 })
 
-test('of two rules created at once, the 50th is accepted and the 51st is refused', async () => {
+test('of two rules created at the same time, the 50th is accepted and the 51st is refused', async () => {
   for (let n = 0; n < 49; n++) await make({ name: `rule ${n}` })
 
   const made = await Promise.allSettled([make({ name: 'one' }), make({ name: 'other' })])
@@ -168,7 +168,7 @@ describe("a person's alias", () => {
     expect(await exempt()).toEqual([])
   })
 
-  test("a rule about a person's alias does not apply without consent once only owners could decide", async () => {
+  test("a rule about a person's alias that only this person decides stops applying without consent once the person cannot decide", async () => {
     const ann = await personWithAlias(grid, 'ann')
     const { id } = await make({ to: '@ann', deciders: [ann.person.id] })
     await member(grid, { role: 'owner' })

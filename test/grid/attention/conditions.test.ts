@@ -27,7 +27,7 @@ const found = async (): Promise<Condition[]> => await findConditions(grid.acme.s
 const kinds = async () => (await found()).map(({ kind }) => kind)
 const send = (text: string) => sendMessage(storeOf(grid, grid.alice), { to: 'bob', text })
 
-test('Attention shows an agent that has not read for an hour, with its waiting messages and since when they wait', async () => {
+test('Attention shows an agent that has not read for an hour, how many messages wait for it, and since when', async () => {
   const at = grid.clock.now
   await send('one')
   grid.clock.now += hour - 1
@@ -43,7 +43,7 @@ test('Attention shows an agent that has not read for an hour, with its waiting m
   expect(await kinds()).toEqual([])
 })
 
-test('Attention shows an inbox from 80 % of its quota on, and an inbox that refuses other accounts', async () => {
+test('Attention shows an inbox that has reached 80 % of its quota, and an inbox that refuses other accounts', async () => {
   grid = await testGrid({ env: { UNREAD_PER_INBOX: '10' } })
   const desk = await grid.acme.agent('desk', { visibility: 'public' })
   const refuse = async (from: TestAgent, alias: string) => {
@@ -149,7 +149,7 @@ test('Attention shows a caller after three refused calls within a day, but not a
   expect(await kinds()).toEqual([])
 })
 
-test('Attention shows a guardrail that could not check, for a day', async () => {
+test('for a day, Attention shows a guardrail that could not check a message', async () => {
   const { id } = await createGuardrail(grid.acme.store, {
     name: 'remote',
     provider: 'length',
@@ -181,13 +181,13 @@ test('Attention shows a guardrail that could not check, for a day', async () => 
 
 test('Attention shows unused and old keys to people who can change them', async () => {
   await callTool(grid, grid.alice.key, 'list_channels', {})
-  // A key's use is stored with the next commit.
+  // Sends a message, because a key's use is stored only with the next commit.
   await send('hi')
   await readMessages(storeOf(grid, grid.bob), {})
   grid.clock.now += 31 * day
   const unused = (await found()).filter(({ kind }) => kind === 'key')
 
-  // Alice's key was used.
+  // Alice's key was used, so it must not appear.
   expect(unused.map(({ of }) => 'alias' in of && of.alias)).not.toContain('alice')
   expect(unused.map(({ of }) => 'alias' in of && of.alias)).toContain('bob')
   grid.clock.now += 91 * day

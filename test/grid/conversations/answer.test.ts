@@ -74,7 +74,7 @@ test('a deleted person cannot be answered, even if another person has their alia
   }
 })
 
-test('if several agents write under one conversation id, an answer must name its message', async () => {
+test("if several agents write under one conversation id, a person's answer must name the message that it answers", async () => {
   const [alice, zed] = [storeOf(grid, grid.alice), storeOf(grid, await grid.acme.agent('zed'))]
   const conversationId = 'order-1'
   await say(grid, zed, '@ann', 'for you', { conversationId })

@@ -97,7 +97,7 @@ describe('reading by switch state, place and role', () => {
   })
 })
 
-test("readings that only the switch allows an owner are recorded: others' messages, and posts from before joining", async () => {
+test("an owner's readings that only the switch allows are recorded: others' messages, and posts from before joining", async () => {
   const reader = await readerOf(readers.owner.account)
   const recorded = (place: string) => [before, between, later].filter((at) => isReadBySwitch(reader, places[place], at))
 
@@ -107,7 +107,7 @@ test("readings that only the switch allows an owner are recorded: others' messag
   expect(recorded('between agents')).toEqual([before, between, later])
 })
 
-test('a pair or a channel is one place, and under a conversation id each message has its own place', async () => {
+test("the thread of a pair or a channel is one place, and a conversation id's thread counts as others' messages", async () => {
   const { account, personAlias } = await personWithAlias(grid, 'dan')
   const reader = await readerOf(account)
   const agents = [{ id: grid.alice.id, alias: 'alice', isForeign: false, isDeleted: false, isHook: false }, {
@@ -127,7 +127,7 @@ test('a pair or a channel is one place, and under a conversation id each message
   expect(placeOfThread(reader, { kind: 'conversation', channel: null, agents })).toEqual({ kind: 'others' })
 })
 
-test('owners can read an account that a person created from its beginning, but not a claimed signup', async () => {
+test("in an account that a person created, owners can read messages from the beginning, but not in a claimed signup's account", async () => {
   const ann = await member(grid, { role: 'owner' })
   const user = { user: { id: ann.person.id, email: ann.person.email, emailVerifiedAt: 1 }, sessionId: 's' }
   const signup = await (await grid.post('/api/v1/agentic-signup', { owner_email: ann.person.email, alias: 'zoe' }))
@@ -142,7 +142,7 @@ test('owners can read an account that a person created from its beginning, but n
   expect(await since(provisionalId)).toBeNull()
 })
 
-test('losing a role or a membership ends reading at once', async () => {
+test('losing a role or a membership ends reading immediately', async () => {
   const one = await personWithAlias(grid, 'cat', { role: 'owner' })
   await grid.store.write([grid.acme.store.change.profile.setPeopleRead(0)])
   expect(mayRead(await readerOf(one.account), { kind: 'others' }, later)).toBe(true)
@@ -169,7 +169,7 @@ describe('the switch that lets people read', () => {
     else await expect(change).rejects.toMatchObject({ code: 'not_allowed' })
   })
 
-  test('the switch applies from now on, includes older messages by a second choice, and forgets both when disabled', async () => {
+  test('the switch applies from the time it is turned on, a second choice adds older messages, and turning it off resets both', async () => {
     const { account, person } = await member(grid, { role: 'owner' })
     const again = () => grid.store.account(grid.acme.id, person.actor('owner'))
     expect(await setPeopleRead(account, { choice: 'off' })).toEqual({ since: null })

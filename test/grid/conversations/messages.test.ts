@@ -33,7 +33,7 @@ onEachDatabase((open) => {
     for (let i = 0; i < 120; i++) {
       grid.clock.now = start + i * 1_000
       await sendMessage(i % 2 ? alice : bob, { to: i % 2 ? 'bob' : 'alice', text: String(i) })
-      // Every tenth message is followed by one in another thread.
+      // Every tenth message is followed by a message in another thread.
       if (i % 10 === 0) await sendMessage(alice, { to: 'desk', text: 'other' })
     }
     await followLog(grid.store)
@@ -131,7 +131,7 @@ onEachDatabase((open) => {
     expect(each.toSorted()).toEqual([['bob', 'leased'], ['carol', 'unread']])
   })
 
-  test('a reply chain includes the replies of all threads, even if all were added at once', async () => {
+  test('a reply chain includes the replies in all threads, even if several of them were added together', async () => {
     const carol = storeOf(grid, await grid.acme.agent('carol'))
     const ask = await sendMessage(alice, { to: 'bob', text: 'ask' })
     const forward = await sendMessage(bob, { to: 'carol', text: 'forward', replyToMessageId: ask.id })

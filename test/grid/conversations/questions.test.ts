@@ -81,7 +81,7 @@ onEachDatabase((open) => {
     expect(await waiting()).toEqual([])
   })
 
-  test('of two open choices the newest is shown, and after an answer or dismissal the other one', async () => {
+  test('of two open choices the newer one is shown, and after an answer or dismissal the older one', async () => {
     const first = await ask('Which day?')
     const second = await ask('Which hour?')
     await write('alice', 'Hm')

@@ -88,7 +88,7 @@ onEachDatabase((open) => {
     expect(await waiting()).toEqual([])
     expect(await list(grid.evil.store, { waiting: true })).toHaveLength(1)
 
-    // The thread waits again after a new message, although the agent has read it.
+    // The thread waits again after a new message, although the agent had read the earlier messages.
     await say(grid, alice, 'bob', 'direct again')
     expect(await waiting()).toEqual(['alice: direct again'])
   })

@@ -174,7 +174,7 @@ test('verdicts, counts and blocked sends are removed after their retention time'
 
 const admin: Actor = { type: 'admin', credentialId: 'key', credentialKind: 'admin_key', userId: null }
 
-/** A member of Acme with this role who has just signed in. */
+/** Returns Acme's store as opened by a user with this role who has just confirmed their identity. */
 async function person(role: 'owner' | 'admin' | 'member' | 'viewer'): Promise<AccountStore> {
   const { users } = grid.store.global
   const email = role === 'owner' ? 'ann@acme.example' : `${role}@acme.example`

@@ -1,4 +1,4 @@
-/** Guardrails of channel members. Each member gets the text that its own guardrails leave. */
+/** Guardrails of channel members. Each member gets the text as changed by its own guardrails. */
 import { beforeEach, expect, test } from 'vitest'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
 import type { Finding } from '../../../src/grid/message/ask-guardrails.ts'
@@ -111,7 +111,7 @@ onEachDatabase((open) => {
     expect(JSON.stringify(await received(carol))).toContain(secret)
   })
 
-  test("each of many guardrails checks a post once for all members, with each member's action", async () => {
+  test("each of many guardrails checks a post once for all members, and each member's own action applies", async () => {
     const ids = []
     for (let n = 0; n < 41; n++) {
       const config = { phrases: [`word-${n}.`] }

@@ -89,14 +89,14 @@ test.each([
   expect((await read()).at(-1)).toMatchObject({ message: 'from the person, [redacted]' })
 })
 
-test('consent is per provider, so another provider at the same host needs its own', async () => {
+test('consent is per provider, so another provider at the same host needs its own consent', async () => {
   await attached()
   const { id } = await judge()
 
   expect((await attach('ann', id)).code).toBe('consent_required')
 })
 
-test("giving up an alias ends its consent, and the person's new alias has none", async () => {
+test("giving up an alias ends the consent for its messages, and the person's new alias has none", async () => {
   const id = await attached()
   await giveUpAlias(ann.account)
   await personWithAlias(grid, 'annie', { name: 'Ann Smith' })
@@ -148,7 +148,7 @@ const judge = () =>
     token: 't',
   })
 
-/** A guardrail that checks @ann's messages with her consent. Returns its id. */
+/** Attaches a guardrail that checks @ann's messages with her consent. Returns the guardrail's id. */
 async function attached(): Promise<string> {
   const { id } = await webhook()
   await allowService(ann.account, { provider: 'webhook', host })

@@ -118,7 +118,7 @@ test.each(
     ['of a sender', 'alice', 'outbound'],
     ['of a recipient', 'bob', 'inbound'],
   ] as const,
-)('a service %s checks texts that readers may combine in one request', async (_, agent, direction) => {
+)('a service %s gets, in one request, all texts that readers may combine', async (_, agent, direction) => {
   const asked: string[] = []
   providers.remote.check = ({ text }) => {
     asked.push(text)
@@ -145,7 +145,7 @@ test('texts that no reader combines are not combined for a check', () => {
 
 const unreadable: Record<string, object> = {
   'a picture': { raw: btoa('\x89PNG\x00\xff') },
-  // Most decoders stop at the padding, but a model continues to read.
+  // Most decoders stop at the padding, but a model continues to read, so the file cannot be checked.
   'a file that is no base64': { raw: `${btoa('hello')} ${secret}` },
   'UTF-16': { raw: btoa('\xff\xfes\x00') },
   'a very long text': { data: 'x'.repeat(maxGuardedLength + 1) },

@@ -58,7 +58,7 @@ test("an attachment's action overrides the guardrail's, and a disabled guardrail
   expect(asked).toEqual([{ text: secret, direction: 'inbound', sender: '@alice', recipient: '@bob' }])
 })
 
-test("the recipient's guardrail checks the text that the sender's guardrail leaves", async () => {
+test("the recipient's guardrail checks the text as changed by the sender's guardrail", async () => {
   const { remote } = await open()
   const seen: string[] = []
   remote.check = ({ text, direction }) => {
@@ -119,14 +119,14 @@ test('all guardrails of a message share one deadline', async () => {
 
   expect((await sendText('hi')).code).toBeUndefined()
 
-  // The deadline had passed before the recipient's guardrails started.
+  // Only the sender's three guardrails ran, because the deadline passed before the recipient's could start.
   expect(signals).toHaveLength(3)
   expect(new Set(signals).size).toBe(1)
   expect(signals[0].aborted).toBe(true)
   expect(grid.logs.filter((line) => line.includes('"fault":"timeout"'))).toHaveLength(6)
 })
 
-test("repeating a key repeats a guardrail's block, but not its failure", async () => {
+test("a send repeated under its key gets a guardrail's block again, but is checked again after a guardrail's failure", async () => {
   const { asked, remote } = await open()
   await guard(grid.acme, 'alice', { name: 'words', direction: 'outbound' })
 
@@ -184,7 +184,7 @@ async function inbox() {
   return (await readMessages(storeOf(grid, grid.bob), {})).messages
 }
 
-test('local guardrails with the same configuration are checked once, even those of two accounts', async () => {
+test('local guardrails with the same configuration check a text once, even if they belong to two accounts', async () => {
   await open()
   await grid.evil.agent('desk', { visibility: 'public' })
   await guard(grid.acme, 'alice', { name: 'one', direction: 'outbound' })
@@ -198,7 +198,7 @@ test('local guardrails with the same configuration are checked once, even those 
   expect(asked()).toEqual(['outbound hello', 'outbound hello', 'outbound again', 'outbound again'])
 })
 
-test('a local guardrail is checked again after another guardrail has changed the text', async () => {
+test('a local guardrail checks a text again after another guardrail has changed it', async () => {
   await open()
   await guard(grid.acme, 'alice', { direction: 'outbound', action: 'redact' })
   await guard(grid.acme, 'bob', { direction: 'inbound' })
@@ -233,7 +233,7 @@ test('a service is called in each direction, and local guardrails do not wait fo
   const answered = new Promise<void>((resolve) => (answer = resolve))
   providers.remote.check = async ({ direction }) => {
     directions.push(direction)
-    // The service responds once the local guardrail has been checked.
+    // The service responds only after the local guardrail has checked the text.
     if (providers.asked.length === 0) await answered
     return { kinds: [] }
   }

@@ -127,7 +127,7 @@ test.each(cases)('$path, with a guardrail action: $action, $direction', async ({
   }
 })
 
-/** The recipient's messages, without the questions that alice answers. */
+/** Returns the recipient's messages, without the questions that alice answers. */
 async function read(to: string) {
   const reader = to === '@desk' ? storeOf(grid, desk, grid.evil) : storeOf(grid, grid.bob)
   return (await readMessages(reader, {})).messages

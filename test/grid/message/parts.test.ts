@@ -123,7 +123,7 @@ async function deliver(parts: unknown[], more: Record<string, unknown> = {}): Pr
   expect(body.error).toBeUndefined()
 }
 
-/** A part's text or base64, as bob fetches it page by page. */
+/** Returns a part's text or base64, as bob fetches it page by page. */
 async function wholePart(part_id: string): Promise<string> {
   let whole = ''
   for (let offset: number | undefined = 0; offset !== undefined;) {
@@ -135,7 +135,7 @@ async function wholePart(part_id: string): Promise<string> {
   return whole
 }
 
-/** The lengths of the messages in Acme's inboxes. */
+/** Returns the lengths of the messages in Acme's inboxes. */
 async function chars(): Promise<number[]> {
   return (await rows(grid, 'SELECT chars FROM deliveries WHERE account_id = ?', [grid.acme.id])).map(({ chars }) =>
     Number(chars)

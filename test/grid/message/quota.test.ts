@@ -111,7 +111,7 @@ onEachDatabase((open) => {
     expect(await send(mallory, '@desk')).toMatchObject({ recipient: '@desk' })
   })
 
-  test('from 80 % on, a receipt shows how full the inbox is and how many messages it refused today', async () => {
+  test('when an inbox is at least 80 % full, a receipt shows how full it is and how many messages it refused today', async () => {
     grid = await open({ env: { UNREAD_PER_INBOX: '10' } })
     await grid.acme.agent('desk', { visibility: 'public' })
     for (let n = 0; n < 7; n++) {
@@ -209,7 +209,7 @@ async function create(alias: string) {
   return await answer(grid.acme.adminKey, 'admin_create_agent', { alias })
 }
 
-/** A tool's result, or its error. */
+/** Calls a tool. Returns its result or its error. */
 async function answer(key: string, tool: string, args: Record<string, unknown>, by: TestGrid = grid) {
   const { text } = await callTool(by, key, tool, args)
   return text.error ?? text

@@ -278,7 +278,7 @@ test('a repeated call keeps waiting when the concurrent first call gives up', as
   expect(await answerOf(second)).toEqual(['three'])
 })
 
-test('a call returns at once when no recipient can read its message any more', async () => {
+test('a call returns immediately when no recipient can read its message any more', async () => {
   const asking = asked({ text: 'how many?' }, { seconds: 50, lookEveryMs: 20 })
   await idle(1)
   await bob.write([bob.change.leases.parkUnread(grid.bob.id, grid.clock.now)])
@@ -286,7 +286,7 @@ test('a call returns at once when no recipient can read its message any more', a
   expect((await asking).answer!.note).toContain('@bob cannot read it any more.')
 })
 
-test.each(['expired', 'was retracted'])('a call returns at once when its message %s', async (how) => {
+test.each(['expired', 'was retracted'])('a call returns immediately when its message %s', async (how) => {
   const asking = asked({ text: 'how many?', expiresInSeconds: 10 })
   await idle(1)
   if (how === 'expired') {
@@ -315,12 +315,12 @@ function asked(input: Partial<SendInput>, options: WaitOptions = { seconds: 50 }
   return ask(alice, callingAgent(alice.actor), { to: '@bob', text: '', ...input }, options)
 }
 
-/** Bob's unread messages. */
+/** Reads bob's unread messages. */
 async function questions() {
   return (await readMessages(bob, {})).messages
 }
 
-/** An earlier message from alice. */
+/** Sends an earlier message from alice to bob. */
 function earlier() {
   return sendMessage(alice, { to: '@bob', text: 'earlier' })
 }

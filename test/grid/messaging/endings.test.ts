@@ -50,7 +50,7 @@ onEachDatabase((open) => {
     const asSince = { since: new Date(grid.clock.now - minute).toISOString() }
     grid.clock.now += 10 * second
 
-    // The expiry worker has not run yet.
+    // The expired message is hidden even before the expiry worker has run.
     expect(await texts(grid.bob, { peek: true })).toEqual(['to stay'])
     expect(await texts(grid.bob, asSince)).toEqual(['to stay'])
     expect((await callTool(grid, grid.bob.key, 'read_messages', { message_id: id })).code).toBe('message_not_found')
@@ -201,7 +201,7 @@ onEachDatabase((open) => {
     expect((await status(expiring)).delivery).toBe('expired')
   })
 
-  test("retracting a task's message cancels the task, and its expiry fails the task", async () => {
+  test("retracting a task's message cancels the task, and the expiry of a task's message fails the task", async () => {
     const client = storeOf(grid, grid.alice)
     const messageOf = async (task: string) =>
       String(
@@ -217,7 +217,7 @@ onEachDatabase((open) => {
     })
     expect(canceled.history).toMatchObject([{ parts: [{ text: 'Retracted' }] }])
 
-    // No interface can let a task's message expire yet.
+    // Sets the expiry in the database, because no interface can let a task's message expire yet.
     const late = await askFor(client, 'too late')
     await rows(
       grid,
@@ -232,7 +232,7 @@ onEachDatabase((open) => {
     expect((await getTask(client, late.id)).status.state).toBe('failed')
   })
 
-  test('a recipient that works on a task is notified when a further message of it is retracted', async () => {
+  test('a recipient that works on a task is notified when a further message of the task is retracted', async () => {
     const client = storeOf(grid, grid.alice)
     const { id: taskId } = await askFor(client, 'a question')
     await read(grid.bob)

@@ -17,9 +17,9 @@ import { turn, waitFor } from '../../support/wait-for.ts'
 const once: SendInput = { to: 'bob', text: 'once', idempotencyKey: 'k' }
 
 let grid: TestGrid
-/** Each commit of a send waits for this before it starts. */
+/** Each commit of a send waits for this promise before it starts. */
 let before: Promise<void>
-/** Each commit of a send waits for this before it returns. */
+/** Each commit of a send waits for this promise before it returns. */
 let after: Promise<void>
 /** How many sends wait for their commit or are being committed, and how many send commits are on disk. */
 let queued: number
@@ -83,7 +83,7 @@ onEachDatabase((open) => {
     await deleteAgent(grid.acme.store, 'bob')
     grid.clock.now += 2 * minute
 
-    // A repeat reports the recipient's current presence.
+    // A repeat reports the recipient's current presence, not the presence at the first send.
     expect(await send(once)).toEqual({ ...sent, recipientPresence: undefined })
     expect((await grid.acme.store.read.agents.trial(grid.alice.id))!.used).toBe(10)
   })
@@ -143,7 +143,7 @@ function enter({ key }: TestAgent, store: Store = grid.store) {
   return createAuthenticator(store)(`Bearer ${key}`)
 }
 
-/** The ids of the account's messages. Checks that each has its delivery. */
+/** Returns the ids of the account's messages, after checking that each has its delivery. */
 async function stored(): Promise<string[]> {
   const ids = async (column: string, table: string) =>
     (await rows(grid, `SELECT ${column} AS id FROM ${table} WHERE account_id = ?`, [grid.acme.id])).map(({ id }) =>

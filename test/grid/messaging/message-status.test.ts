@@ -21,7 +21,7 @@ onEachDatabase((open) => {
 
   test("the timeline lists each recipient's events in chronological order", async () => {
     const { id } = await send(grid.alice, { to: 'bob', text: 'question' })
-    // This message is read and released too, and is not part of the other's timeline.
+    // This message is also read and released, but must not appear in the first message's timeline.
     await send(grid.alice, { to: 'bob', text: 'another' })
     grid.clock.now += second
     const { lease } = await readMessages(storeOf(grid, grid.bob), {})

@@ -1,4 +1,4 @@
-/** Messages that cannot be displayed are parked, others delivered. See docs/delivery.md, "Parked messages". */
+/** Messages that cannot be displayed are parked, and the others delivered. docs/delivery.md, "Parked messages". */
 import { beforeEach, expect, test } from 'vitest'
 import { readMessages } from '../../../src/grid/messaging/read-messages.ts'
 import { readAgain } from '../../../src/grid/messaging/read-again.ts'
@@ -42,7 +42,7 @@ onEachDatabase((open) => {
     expect(logged).toEqual([expect.stringContaining(damaged)])
   })
 
-  test('when a whole batch is parked, the following messages are read at once', async () => {
+  test('when a whole batch is parked, the same read returns the following messages', async () => {
     await sendDamaged()
     await sendDamaged()
     await send('good')

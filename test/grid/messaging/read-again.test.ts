@@ -20,7 +20,7 @@ onEachDatabase((open) => {
     await sendAll('one', 'two', 'three')
     const { cursor } = await readMessages(as(grid.bob), { limit: 2 })
     const look = (args: Record<string, unknown>) => callTool(grid, grid.bob.key, 'read_messages', args)
-    // A key's use is recorded at most once a minute.
+    // A key's use is recorded at most once a minute, so the calls after this one record none.
     await look({ peek: true })
     await sendAll('commits the deferred writes')
     const before = await wholeDump(grid)
@@ -70,7 +70,7 @@ onEachDatabase((open) => {
     await sendAll('too old')
     grid.clock.now = start + 1
     await sendAll('just in')
-    // The clock goes back by less than the 5 minutes that processes' clocks may differ.
+    // The clock goes back by less than 5 minutes, the largest allowed difference between processes' clocks.
     grid.clock.now = start - 4 * minute
     await sendAll('stored later with an earlier time')
     grid.clock.now = start + 2
@@ -82,7 +82,7 @@ onEachDatabase((open) => {
     expect(texts(await again({ since: '60m' }))).toEqual(['just in', 'newest'])
     expect(texts(await again({ since: '1d' }))).toHaveLength(4)
     expect(texts(await again({ since: '1s' }))).toEqual([])
-    // The result is the same when all are read, and the message with the earlier time is between the others.
+    // The result is the same when all are read, although the early message is stored between the others.
     await readMessages(as(grid.bob), {})
     expect(texts(await again({ since: '1h' }))).toEqual(['just in', 'newest'])
   })

@@ -31,7 +31,7 @@ test('two processes share turns, pauses and settings of a conversation', async (
   })
   expect([turns, refused.code, told[0]]).toEqual([20, 'conversation_paused', 10])
 
-  // Both processes apply the pause, its owners are notified once, and resuming it applies everywhere.
+  // Both processes apply the pause and its end, and the account's owners are notified once.
   for (const process of grids) expect(await send(process, bob, '@alice')).toMatchObject({ code: 'conversation_paused' })
   await Promise.all([notifyOfPauses(grid.store), notifyOfPauses(other.store)])
   expect([...grid.emails, ...other.emails]).toHaveLength(1)
@@ -51,7 +51,7 @@ test("each account counts and pauses its own agents, and does not see the other 
 
   const { turns, refused } = await echo(grid, [desk, grid.eve], { withReplyIds: true })
 
-  // The next turn belongs to the account with the higher limit.
+  // One more than the limit of 50, because the next turn is sent from the account with the higher limit.
   expect(turns).toBe(51)
   expect(refused).toMatchObject({ code: 'conversation_paused', message: expect.stringContaining('@desk, @eve') })
   expect(await grid.evil.store.read.turns.paused()).toMatchObject([{ agents: ['desk', 'eve'], turns: 51 }])

@@ -20,7 +20,7 @@ test.each([{ withReplyIds: false }, { withReplyIds: true }])(
   'two echo agents are warned at 30 turns and stopped at 200, reply ids: $withReplyIds',
   async ({ withReplyIds }) => {
     grid = await testGrid()
-    // Hops have a separate limit.
+    // Turns off the limit of hops, which is separate.
     await setTurnLimits(grid.acme.store, { hops: 0 })
     await send(grid, grid.alice, '@bob')
 
@@ -46,7 +46,7 @@ test.each([{ withReplyIds: false }, { withReplyIds: true }])(
   },
 )
 
-test('a cycle of three agents is reported, and stopped by its conversation id', async () => {
+test('a cycle of three agents under one conversation id causes a warning at 30 turns, and is paused at 200', async () => {
   grid = await testGrid()
   const carol = await grid.acme.agent('carol')
   const ring = [grid.alice, grid.bob, carol]
@@ -71,7 +71,7 @@ test('a cycle of three agents is reported, and stopped by its conversation id', 
   expect((await pausesOf(grid))[0].agents.sort()).toEqual(['alice', 'bob', 'carol'])
 })
 
-test('a reply is refused if only the message it answers names the paused conversation', async () => {
+test('a reply is refused even if only the message that it answers names the paused conversation', async () => {
   grid = await testGrid()
   const perHour = 10
   await setTurnLimits(grid.acme.store, { hops: 0, perHour })
@@ -170,7 +170,7 @@ test('hops claimed by another account count as one answer, and pause nothing', a
   for (const hops of ['many', { toString: 1 }]) {
     expect((await hop(grid.eve, '@desk', hops)).body.result.message.metadata).toBeUndefined()
   }
-  // A long chain in the other account does not count as a chain in this account either.
+  // A long chain in the other account does not count in this account either.
   await send(grid, shop, '@eve')
   await echo(grid, [grid.eve, shop], { withReplyIds: true, most: 99 })
   const [{ message_id }] = (await read(grid, shop)).messages
@@ -223,7 +223,7 @@ test(
       const { turns } = await sendMessage(alice, {
         to: '@bob',
         text: `line ${n}`,
-        // One in three answers the task, one continues the conversation, and one does neither.
+        // One message in three answers the task, one continues the conversation, and one does neither.
         ...[{ replyToMessageId: task.id }, { conversationId: 'job' }, {}][n % 3],
       })
       expect(turns).toBeUndefined()
@@ -328,7 +328,7 @@ describe('in a channel', () => {
     await open(4)
     await ring(workers.slice(0, 2), 300)
     await notifyOfPauses(grid.store)
-    // Owners are notified at most once an hour.
+    // Advances the clock, because owners are notified at most once an hour.
     grid.clock.now += hour
 
     await ring(workers.slice(2), 300)

@@ -54,7 +54,7 @@ test('a scheduled message is sent once at its time, with that timestamp and as t
   expect(await read(grid.bob)).toEqual([])
 })
 
-test('two processes that send the same scheduled message at once store it once', async () => {
+test('two processes that send the same scheduled message at the same time store it once', async () => {
   const { text: { message_id: id } } = await send({})
   grid.clock.now += hour
   const alice = storeOf(grid, grid.alice)
@@ -86,7 +86,7 @@ test('send_at accepts seconds from now as a number, over REST too, and refuses i
   expect((await send({ answers: 2 })).message).toContain('not both')
 })
 
-test('a scheduled message with an unknown recipient or an invalid text is refused at once', async () => {
+test('a scheduled message with an unknown recipient or an invalid text is refused immediately', async () => {
   expect((await send({ to: '@nobody' })).code).toBe('recipient_not_found')
   expect((await send({ message: '' })).code).toBe('invalid_input')
 })

@@ -79,7 +79,7 @@ test('a claim that the database executes long after its refusal leases nothing',
     ['hi', undefined],
     ['sent after the read', undefined],
   ])
-  // The recovery removes the marker that prevents the late claim from leasing.
+  // The recovery removes the marker that prevented the late claim from leasing.
   expect([marked, await leases()]).toEqual([1, 0])
 })
 
@@ -90,7 +90,7 @@ test.each([undefined, 'k'])(
     const answer = () => post(grid, grid.bob.key, { to: '@alice', message: 'answer', next: {} }, key)
     outcomes = ['commits, and the answer gets lost', 'commits, and the answer gets lost']
     expect((await answer()).status).toBe(503)
-    // This commit comes after the one that would release the messages.
+    // Waits for the release of the messages, because this commit comes after it.
     await send('later')
     const { messages } = key === undefined
       ? { messages: (await callTool(grid, grid.bob.key, 'read_messages')).text }

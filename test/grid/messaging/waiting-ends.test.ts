@@ -15,7 +15,7 @@ import { waitFor } from '../../support/wait-for.ts'
 
 let grid: TestGrid
 let authenticate: Authenticate
-/** Each commit waits for this before it starts. */
+/** Each commit waits for this promise before it starts. */
 let held: Promise<void>
 /** The number of commits that have started, and the number of leases waiting for one. */
 let commits: number
@@ -44,7 +44,7 @@ beforeEach(async () => {
   idle = followIdle(grid.store)
 })
 
-test('a wait ends at once when its agent is deleted or its key is replaced', async () => {
+test('a wait ends immediately when its agent is deleted or its key is replaced', async () => {
   const [bob, alice] = [await entered(grid.bob.key), await entered(grid.alice.key)]
   const waits = [bob, alice].map(({ account, check }) => waitForMessages(account, {}, { seconds: 50, check }))
   const ends = waits.map((wait) => expect(wait).rejects.toMatchObject({ code: 'unauthenticated' }))

@@ -34,7 +34,7 @@ test("a credential's fourth wait ends its oldest one early", async () => {
   stop.abort()
   await Promise.all(waits)
   expect(grid.store.waiting.reads.count).toBe(0)
-  // The timeout is shorter than the waits, because the first one would also end by itself.
+  // The test's timeout is shorter than the waits, because otherwise the first wait could also end by itself.
 }, 40_000)
 
 test('a wait leases nothing if its credential is revoked in the meantime', async () => {
@@ -49,7 +49,7 @@ test('a wait leases nothing if its credential is revoked in the meantime', async
   expect(await textsOf(readMessages(bob, {}))).toEqual(['hello'])
 })
 
-test('a stream reports at once whether messages are unread, and otherwise sends a heartbeat', async () => {
+test('a new stream immediately reports unread messages, or sends a heartbeat if there are none', async () => {
   const empty = listen(bob)
   expect(await empty.next()).toBe('heartbeat')
   await write('hello')

@@ -20,7 +20,7 @@ beforeEach(async () => {
   grid = await testGrid()
 })
 
-test.each(roles)('a %s can choose an alias unless they are a viewer', async (role) => {
+test.each(roles)('every member except a viewer can choose an alias: %s', async (role) => {
   const { account } = await member(grid, { role })
 
   const chosen = chooseAlias(account, { alias: ' @ann ', description: 'asks for money' })
@@ -111,7 +111,7 @@ test.each(Object.entries(ends))('an alias ends when %s, and its unread messages 
     const left = `SELECT ${column} FROM ${table} WHERE account_id = ? AND agent_id = ?`
     expect(await rows(grid, left, [grid.acme.id, ann.personAlias.agentId]), table).toEqual([])
   }
-  // A request that the person began before is refused, too.
+  // A request that the person began before the alias ended is also refused.
   await expect(writeMessage(ann.account, { to: '@alice', text: 'still me' })).rejects.toMatchObject({
     code: 'alias_required',
   })

@@ -51,7 +51,7 @@ test.each<[string, (user: Person) => Promise<unknown>]>([
   ['leave', (user: Person) => leaveAccount(as(user, 'owner'))],
   ['step down', (user: Person) => setMemberRole(as(user, 'owner'), { userId: user.id, role: 'admin' })],
   ['remove themselves', (user: Person) => removeMember(as(user, 'owner'), user.id)],
-])('when all owners %s at once, one owner is left', async (_, go) => {
+])('when all owners %s at the same time, one owner is left', async (_, go) => {
   const people = await onlyMembers('owner', 'owner', 'owner', 'owner')
 
   const results = await Promise.allSettled(people.map(go))

@@ -34,7 +34,7 @@ const read = async () => (await callTool(grid, grid.alice.key, 'read_messages'))
 
 const variants: SdkAgentOptions[] = [{}, { streaming: false }, { binding: 'HTTP+JSON' }, { version: '0.3' }]
 
-test.each(variants)('an agent of the official SDK (%j) reports its task, and is polled at once', async (options) => {
+test.each(variants)('an agent of the official SDK (%j) reports its task, and is polled immediately', async (options) => {
   let finish = () => {}
   const finishing = new Promise<void>((resolve) => finish = resolve)
   const remote = await sdkAgent(async (context, bus) => {
@@ -49,7 +49,7 @@ test.each(variants)('an agent of the official SDK (%j) reports its task, and is 
   expect(await read()).toEqual([])
 
   finish()
-  // The clock stands still, so no poll is due by itself.
+  // The clock does not advance, so only a callback can make a poll due.
   const answers = await waitFor('the answer', async () => {
     await step()
     const messages = await read()
@@ -74,7 +74,7 @@ test.each(variants)('an agent of the official SDK (%j) answers with a message', 
   await remote.close()
 })
 
-/** A remote agent whose task works until a test ends it. The tests send its callbacks; it sends none itself. */
+/** Starts a remote agent whose task works until a test ends it. The tests send its callbacks; it sends none itself. */
 async function working() {
   const state: { isDone: boolean; looks: number; duringLook?: () => Promise<void> } = { isDone: false, looks: 0 }
   const answer = async ({ method }: RemoteCall): Promise<Answer> => {
@@ -165,7 +165,7 @@ test('a callback during a poll triggers another poll', async () => {
   const { remote, state, url, token } = await working()
   state.duringLook = async () => {
     state.duringLook = undefined
-    // The task ends after the response to this poll.
+    // The task ends only after the response to this poll, which therefore still reports it as working.
     grid.clock.now++
     await post(url, { Authorization: `Bearer ${token}` })
     state.isDone = true
@@ -213,7 +213,7 @@ test.each([
 ])('no callback is given to %s', async (_, card, baseUrl) => {
   const remote = await remoteAgent(() => taskResult('t1', 'WORKING'), card)
   await send(remote.url)
-  // Tests can use only private addresses, and the grid does not send this one.
+  // Private addresses are allowed in tests, so a URL that is never allowed stands for one that others cannot reach.
   if (baseUrl !== undefined) {
     Object.assign(grid.deps, { config: { ...grid.deps.config, baseUrl: 'http://user@127.0.0.1' } })
   }

@@ -7,7 +7,7 @@ import { findCard } from '../../../src/grid/remote-agents/manage.ts'
 import { canonicalJson } from '../../../src/lib/encoding.ts'
 import { testGrid } from '../../support/grid.ts'
 
-/** A server that answers GET of these paths, and records its requests. */
+/** Starts a server that answers GET of these paths, and records its requests. */
 async function serving(files: (origin: string, port: number) => Record<string, object | number>) {
   const asked: { path: string; headers: IncomingHttpHeaders }[] = []
   const server = createServer((request, response) => {
@@ -51,7 +51,7 @@ test.each([
   expect((await find('')).card.endpoint.url).toBe(`${origin}/rpc`)
 })
 
-test('another port of a loopback name is another server, and #endpoint uses the given URL', async () => {
+test('a different port of a loopback name is a different server, and #endpoint uses the given URL', async () => {
   const { find, origin } = await serving(() => ({ [`/agent${wellKnown}`]: card10('http://localhost:9/rpc') }))
 
   expect((await find('/agent')).problem).toMatch(/another server only: http:\/\/localhost:9\. .*#endpoint/)

@@ -8,7 +8,7 @@ import { type Answer, messageResult, remoteAgent, taskResult } from '../../suppo
 import { waitFor } from '../../support/wait-for.ts'
 import { TestOutboxes } from '../../support/outboxes.ts'
 
-/** A grid with a remote agent `@robot`, and one message to it. */
+/** Opens a grid with a remote agent `@robot`, and sends one message to the agent. */
 async function tried(answer: () => Answer, card: object | ((url: string) => object) = {}) {
   const grid = await testGrid({ env: { ALLOW_PRIVATE_TARGETS: '1' } })
   const remote = await remoteAgent(answer, card)

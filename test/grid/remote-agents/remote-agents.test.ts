@@ -205,7 +205,7 @@ test.each(endings)(
   },
 )
 
-test('the timeline of an agent that answers at once is in order', async () => {
+test('the timeline of a message that its agent answers immediately is in order', async () => {
   await withRemote(() => messageResult('ok'))
   const { message_id } = await send('hello')
   let { now } = grid.clock
@@ -406,7 +406,7 @@ test('a failure that cannot be stored does not block delivery', async () => {
   expect((await read()).map(({ message }: { message: string }) => message)).toContain('ok')
 })
 
-test('an outbox held by another process of a shared database is left alone', async () => {
+test('a process does not send from an outbox that another process of the same database has claimed', async () => {
   await withRemote(() => messageResult('42'))
   await send('hello')
   const other = 'b'.repeat(36)
@@ -438,10 +438,10 @@ test('a failure that the database did not store does not prevent the next attemp
   expect(remote.calls).toHaveLength(2)
 })
 
-test('a card is fetched again after an hour, and stays valid if it is unreachable but not if it is refused', async () => {
+test('a card is fetched again after an hour, and the old card stays valid if the new one is unreachable, but not if it is refused', async () => {
   await withRemote(() => messageResult('ok'))
   const { port } = new URL(remote.url)
-  /** Whether the card was fetched for a message. */
+  /** Sends a message after `ms`. Returns whether the grid fetched the card for it. */
   const isReadAfter = async (ms: number) => {
     const before = remote.cardHeaders.length
     grid.clock.now += ms
@@ -522,7 +522,7 @@ test('a remote agent gets the hop count, and its answer continues the count', as
   expect(answer.hops).toBe(1)
 })
 
-test("a remote agent's page shows its card and why messages wait, and can send them at once", async () => {
+test("a remote agent's page shows its card and why messages wait, and has a button that sends them immediately", async () => {
   let isDown = true
   await withRemote(() => isDown ? { status: 503 } : messageResult('ok'))
   await send('hello')
@@ -530,7 +530,7 @@ test("a remote agent's page shows its card and why messages wait, and can send t
   const ann = await signedInByEmail(grid, 'ann@acme.example')
   const path = `/accounts/${grid.acme.id}/agents/robot`
   const { text } = await ann.open(path)
-  // Its failure is shown above its static facts.
+  // The page shows the agent's failure above its static facts.
   expect(text).toMatch(
     /Remote agent .*It answered 503\. It has been failing for 0 ms, 1 attempt\..* About Now failing for 0 min/,
   )
@@ -559,7 +559,7 @@ test('creating a remote agent returns its card, or says that there is none', asy
   })
 })
 
-test("messages from other accounts' agents to a remote agent are limited per hour, but not from its own account", async () => {
+test("the messages of other accounts' agents to a remote agent are limited per hour, but its own account's are not", async () => {
   await withRemote(() => messageResult('ok'), {}, { visibility: 'public' })
   const frank = await grid.evil.agent('frank')
   const strangers = [grid.eve, frank]

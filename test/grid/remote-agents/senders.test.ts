@@ -1,5 +1,5 @@
 /**
- * A remote agent gets one request per sender at a time, which may take as long as its time limit.
+ * A remote agent gets one request per sender at a time, and each request may last until the agent's time limit.
  * docs/protocol/remote-agents.md, "How messages are sent".
  */
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -51,14 +51,14 @@ async function step(ms = 0): Promise<void> {
   await outboxes.settled()
 }
 
-/** A response that the test triggers. */
+/** Returns a promise of a response, and the function with which the test gives the response. */
 function later() {
   let give: (answer: Answer) => void
   const promise = new Promise<Answer>((resolve) => give = resolve)
   return { promise, give: give! }
 }
 
-test("while an agent works on one sender's message for three minutes, it answers another one within 5 s", async () => {
+test("while an agent works on one sender's message for three minutes, it answers another sender's message within 5 s", async () => {
   const slow = later()
   answer = (text) => text === 'slow' ? slow.promise : messageResult(`ok ${text}`)
   const id = await send('slow')
@@ -84,7 +84,7 @@ test("while an agent works on one sender's message for three minutes, it answers
   expect((await statusOf(id)).timeline).toEqual(['stored', 'sent 1', 'accepted', 'replied'])
 })
 
-test('an agent gets at most four requests at a time, each from another sender', async () => {
+test('an agent gets at most four requests at a time, each for a different sender', async () => {
   const first = later()
   answer = (text) => text === '0' ? first.promise : 'hang'
   for (let n = 0; n < 6; n++) {
@@ -206,7 +206,7 @@ test('invalid responses are counted per message', async () => {
   expect(await Promise.all(ids.map(async (id) => (await statusOf(id)).delivery))).toEqual(['delivered', 'delivered'])
 })
 
-test("a message that reached the server keeps its retry time when another sender's is accepted", async () => {
+test("a failed message that reached the server keeps its retry time when another sender's message is accepted", async () => {
   answer = (text) => text === 'bad' ? { status: 503 } : messageResult('ok')
   const bad = await send('bad')
   await step()
@@ -220,7 +220,7 @@ test("a message that reached the server keeps its retry time when another sender
   expect(texts()).toEqual(['bad', 'good', 'bad'])
 })
 
-test("a sender's failing message is the one that was sent, not those behind it", async () => {
+test("only the message that was sent counts as failing, not the same sender's later messages", async () => {
   answer = () => ({ status: 503 })
   await send('of bob', grid.bob)
   const ids = [await send('of alice'), await send('behind it')]
@@ -233,7 +233,7 @@ test("a sender's failing message is the one that was sent, not those behind it",
 
 test('after three failures in a row a server is skipped, at most for a minute, and then gets one request', async () => {
   answer = () => ({ status: 503 })
-  // A send starts the requests soon, but here all should start at once.
+  // Stops the outboxes until all requests can start at the same time.
   await outboxes.stop()
   for (let n = 0; n < 4; n++) {
     await create(`robot-${n}`)
@@ -263,7 +263,7 @@ test('after three failures in a row a server is skipped, at most for a minute, a
   expect(grid.store.outbound.pausedServers).toBe(0)
 })
 
-test('once a server is reachable again, messages that never reached it are sent at once', async () => {
+test('once a server is reachable again, messages that never reached it are sent immediately', async () => {
   const { url } = remote
   await remote.close()
   await send('one')

@@ -111,7 +111,7 @@ test("an agent's last refusal replaces its earlier ones", async () => {
   await reserve(grid.bob, ['a'], { expires_in_seconds: 7200 })
   const others = await Promise.all(Array.from({ length: 20 }, (_, n) => grid.acme.agent(`asks-${n}`)))
   for (const agent of others) await reserve(agent, ['a'])
-  // The list of refused agents is full.
+  // The list of refused agents is full, so alice is not added.
   await reserve(grid.alice, ['a'])
   grid.clock.now += hour - minute
   await reserve(others[0], ['a'])
@@ -126,7 +126,7 @@ test("an agent's last refusal replaces its earlier ones", async () => {
     ])
 })
 
-test('a reservation is extended while its agent calls tools, for at most a day, and the agent is notified of its end', async () => {
+test('a reservation is extended while its agent calls tools, for at most a day, and the agent is notified when it ends', async () => {
   await reserve(grid.bob, ['a', 'b'])
   for (let n = 1; n <= 24; n++) {
     grid.clock.now += 30 * minute
@@ -152,7 +152,7 @@ test('waiting for messages does not extend a reservation', async () => {
   expect(await list(grid.alice)).toEqual([])
 })
 
-test('a reservation is refused at the commit if another process has added one since the comparison', async () => {
+test('a reservation is refused at the commit if another process has added a reservation since the names were compared', async () => {
   const { change, read } = grid.acme.store
   const terms = { space: '', shared: false, note: '', task: null, home: null, at: grid.clock.now, lengthMs: hour }
   const reserveAt = (agent: TestAgent, seen: number) =>
@@ -180,7 +180,7 @@ test('a reservation ends with the task that it names', async () => {
   expect(await list(grid.eve)).toEqual([`@eve ${id}`])
 })
 
-test("a deleted agent's reservation ends at once, and every refused agent gets a message", async () => {
+test("a deleted agent's reservation ends immediately, and every refused agent gets a message", async () => {
   await reserve(grid.bob, ['a'])
   await reserve(grid.alice, ['a'])
   await deleteAgent(grid.acme.store, 'bob')

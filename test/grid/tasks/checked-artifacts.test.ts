@@ -25,7 +25,7 @@ type Texts = {
   [Field in keyof Artifact as Exclude<Artifact[Field], undefined> extends string ? Field : never]-?: string
 }
 
-/** Every text in an artifact. A new field must be added here, or this does not compile. */
+/** Every text in an artifact. Without an entry for a new text field, this does not compile. */
 const texts: Texts = { id: 'an id', name: 'a name' }
 const fields = Object.keys(texts) as (keyof Texts)[]
 const put = (artifact: Partial<Artifact>, text = 'text') =>

@@ -21,7 +21,7 @@ beforeEach(async () => {
 
 const watch = { heartbeatMs: 60_000 }
 
-/** A stream's values, as they arrive. */
+/** Follows a task. Returns a list that grows as the stream's values arrive, and a promise of the stream's end. */
 function listen(account: AccountStore, id: string, options: Partial<Parameters<typeof watchTask>[2]> = {}) {
   const news: TaskNews[] = []
   const ended = (async () => {
@@ -64,7 +64,7 @@ test('all followers of a task see each event once, in order', async () => {
   expect(streams[0].news).toHaveLength(11)
 })
 
-test('a stream that is more than one read behind misses no events', async () => {
+test('a stream that is behind by more events than one read returns misses none of them', async () => {
   const { id } = await askFor(client, 'a question')
   const lines = Array.from({ length: 450 }, (_, n) => `line ${n}`)
   await Promise.all(lines.map((text) => updateTask(bob, { taskId: id, artifact: { id: 'log' }, text })))
@@ -98,7 +98,7 @@ test('a stream whose read fails releases its slot, and the next stream continues
   expect(told(second.news)).toEqual(['working', 'an answer', 'completed'])
 })
 
-test('a wait for a task ends with the answer, or at once if the recipient is not connected', async () => {
+test('a wait for a task ends with the answer, or immediately if the recipient is not connected', async () => {
   const { id } = await askFor(client, 'a question')
   await waitForTask(client, id, { ms: 60_000 })
   expect((await getTask(client, id)).status.state).toBe('submitted')

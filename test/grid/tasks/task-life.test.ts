@@ -80,7 +80,7 @@ onEachDatabase((open) => {
     expect(await pass(hour)).toEqual([...before, 'working', 'working', 'working', null, 'completed'])
   })
 
-  test('a recipient that reports every ten minutes is not silent, and causes few events', async () => {
+  test('a recipient that reports every ten minutes is not silent, and causes only a few events', async () => {
     const { id } = await askFor(client, 'a long job')
     await readMessages(bob, {})
     for (let n = 0; n < 12; n++) {
@@ -94,13 +94,13 @@ onEachDatabase((open) => {
     expect(n).toBe(6)
   })
 
-  test('a client that follows a silent task is woken', async () => {
+  test('a client that follows a task is woken when the task has been silent for an hour', async () => {
     const { id } = await askFor(client, 'a long job')
     await readMessages(bob, {})
     const events = watchTask(client, id, { after: 2, heartbeatMs: 3_600_000 })
     const next = events.next()
     await waitFor('the stream', () => client.waiting.notifier.isFollowed(id))
-    // The stream's first check is done.
+    // Waits until the stream's first check is done.
     await getTask(client, id)
     grid.clock.now += hour
     await failTasks(grid.store)
@@ -145,7 +145,7 @@ onEachDatabase((open) => {
     expect(task.status.state).toBe(action === 'block' ? 'submitted' : 'completed')
   })
 
-  test('tasks are stored as long after their end as messages, and then all of their rows are removed', async () => {
+  test('an ended task is stored as long as a message, and then all of its rows are removed', async () => {
     const { id } = await askFor(client, 'a question')
     await updateTask(bob, { taskId: id, text: 'a chunk', artifact: { id: 'a' } })
     await updateTask(bob, { taskId: id, text: 'an answer' })
@@ -209,7 +209,7 @@ onEachDatabase((open) => {
     for (const append of [false, true]) {
       await updateTask(bob, { taskId: id, text: long, artifact: { id: long, name: long, append } })
     }
-    // A continued artifact has no name of its own.
+    // The second update adds no name, because it continues the artifact.
     expect(await size(id) - before).toBeGreaterThan(500_000)
     const [{ bytes }] = await rows(grid, "SELECT bytes FROM usage WHERE account_id = ? AND subject = ''", [
       grid.acme.id,

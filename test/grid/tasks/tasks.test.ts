@@ -70,7 +70,7 @@ test('only a reply to a message of the task completes it', async () => {
   expect(shown.map(({ message, task_id }) => [message, task_id])).toEqual(Array(3).fill(['Live row check', undefined]))
 })
 
-test("a read tells a task's recipient how to answer, while the task is open", async () => {
+test('while a task is open, a read tells its recipient how to answer', async () => {
   const { id } = await askFor(client, 'a question', { mode: 'receipt' })
   const { messages: [asked] } = await readMessages(bob, {})
   expect(asked.note).toBe('To complete this task, answer with reply_to_message_id, or call update_task.')
@@ -208,7 +208,7 @@ test('an artifact arrives in chunks, before the state given with the last one', 
   const events = await eventsOf(client, id)
   expect(inShort(events)).toEqual(['submitted', 'one, ', 'two, ', 'other', 'three', 'completed'])
   expect(events.map((event) => 'append' in event ? [event.append, event.lastChunk] : [])).toEqual(
-    // The artifact `other` did not exist yet.
+    // `append` is false for `other`, because that artifact did not exist yet.
     [[], [false, false], [true, false], [false, false], [true, true], []],
   )
   expect((await getTask(client, id)).artifacts).toEqual([
@@ -237,7 +237,7 @@ test('simultaneous appends are stored as few events, in order and before later u
 
   const events = await eventsOf(client, id)
   expect(inShort(events).join('')).toBe(`submittedOnce${words.join('')}completed`)
-  // The first append is stored at once, and the others are combined while it is stored.
+  // The first append is stored immediately, and the others are combined while it is stored.
   expect(events.length).toBeLessThanOrEqual(6)
 })
 
@@ -247,7 +247,7 @@ test(
   async () => {
     const codeOf = (call: Promise<unknown>, done: string) => call.then(() => done, (error) => String(error.code))
 
-    /** A cancellation has less to read, so it starts some turns of the event loop later. */
+    /** Races an answer and a cancellation, which reads less and so starts some turns of the event loop later. */
     async function race(n: number): Promise<string> {
       const { id } = await askFor(client, `question ${n}`)
       const answer = codeOf(updateTask(bob, { taskId: id, text: 'an answer' }), 'completed')

@@ -42,7 +42,7 @@ test('a stream of one process soon gets events from another process', async () =
     await done
     doneAt.push(performance.now())
   }
-  // Earlier events are included in the first value.
+  // Waits for the first value, because it includes all earlier events.
   await waitFor('the stream', () => hasBegun)
   await step(readMessages(bob, {}))
   for (let n = 0; n < 20; n++) await step(updateTask(bob, { taskId: id, state: 'working', text: `note ${n}` }))

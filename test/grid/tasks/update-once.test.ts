@@ -45,7 +45,7 @@ onEachDatabase((open) => {
       await Promise.all([call(), call()])
       await call()
     }
-    // The task has ended.
+    // The task has ended, but a repeated update still gets its response.
     for (const call of calls) expect((await call()).status.state).toBe('completed')
 
     const events = inShort(await eventsOf(client, id))
@@ -85,7 +85,7 @@ onEachDatabase((open) => {
     expect(inShort(await eventsOf(client, id))).toEqual(['submitted', 'working', 'one', 'done', 'completed'])
   })
 
-  test('ending a task without text can be repeated, too', async () => {
+  test('an update that ends a task without text can also be repeated', async () => {
     const { id } = await askFor(client, 'a question')
     const end = { taskId: id, state: 'failed' as const, idempotencyKey: 'a key' }
 

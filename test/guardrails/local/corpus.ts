@@ -19,13 +19,13 @@ export const localGuardrails: { id: string; check: GuardrailCheck }[] = Object.e
   check: prepared(id, config),
 }))
 
-/** The check of a configuration, with the defaults of its schema. */
+/** Returns the check for a configuration, completed with the defaults of its schema. */
 export function prepared(id: string, config: unknown): GuardrailCheck {
   const provider = providers.find((provider) => provider.id === id)!
   return provider.prepare(provider.config.parse(config))
 }
 
-/** The verdict on an agent's text. Local guardrails respond synchronously once they are loaded. */
+/** Returns the verdict on an agent's text. Local guardrails respond synchronously once they are loaded. */
 export function verdictOn(check: GuardrailCheck, text: string): Verdict {
   const guarded = { text, direction: 'outbound', sender: '@alice', recipient: '@bob' } as const
   const fetch = () => Promise.reject(new Error('A local guardrail asks nobody'))
@@ -34,7 +34,7 @@ export function verdictOn(check: GuardrailCheck, text: string): Verdict {
 
 await Promise.all(localGuardrails.map(({ check }) => verdictOn(check, '')))
 
-/** The objectionable pieces, as they occur in the text. */
+/** Returns the objectionable pieces, as they occur in the text. */
 export function foundIn(text: string, { spans = [] }: Verdict): string[] {
   return spans.map(({ start, end }) => text.slice(start, end))
 }
@@ -50,8 +50,8 @@ export interface CorpusText {
 const folder = new URL('../corpus/', import.meta.url)
 
 /**
- * The texts in all files. `#` begins a comment, `>` gives the expectation for the following texts, and every other line
- * is a text, escaped like a JSON string. Keys are generated from `{PREFIX:LENGTH}`, so that no file contains one.
+ * Returns the texts in all files. `#` begins a comment, `>` gives the expectation for the following texts, and every
+ * other line is a text, escaped like a JSON string. Keys are generated from `{PREFIX:LENGTH}`, so no file contains one.
  */
 export function corpus(): CorpusText[] {
   return readdirSync(folder).sort().flatMap((file) => {
@@ -84,7 +84,7 @@ const alphabets: Record<string, string> = {
   all: 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789',
 }
 
-/** Random-looking letters that are always the same. */
+/** Returns random-looking letters that are always the same. */
 function randomText(length: number, letters = 'all'): string {
   const alphabet = alphabets[letters]
   return Array.from({ length }, (_, i) => alphabet[(i * i * 7 + i * 13 + length) % 61 % alphabet.length]).join('')

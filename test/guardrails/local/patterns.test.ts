@@ -54,7 +54,7 @@ test.each([
   ['x*y|x', 'x', ''],
   ['\\s+$', ' ', 'x'],
   ['(?:a?){50}a{50}$', 'a', 'b'],
-])('the expression %j ends on a text of 10,000 characters', (pattern, char, end) => {
+])('checking a text of 10,000 characters with the expression %j ends quickly', (pattern, char, end) => {
   const text = char.repeat(10_000 - end.length) + end
   const check = prepared('patterns', { patterns: [pattern] })
   const startedAt = process.cpuUsage()

@@ -25,7 +25,7 @@ async function serve(content: unknown): Promise<string> {
   return service.url
 }
 
-/** The text between the fences of the message to the model. */
+/** Returns the text between the fences of the message to the model. */
 function fenced({ body }: ServiceRequest): string {
   const user: string = body.messages.at(-1).content
   const [, fence] = user.match(/(TEXT-[0-9a-f]{32})-BEGIN\n/)!
@@ -70,7 +70,7 @@ describe('judging servers without structured responses', () => {
         .end(JSON.stringify(isPlain ? completion(content) : { error: { message: 'response_format is not supported' } }))
     })
 
-  test('a judging server that refuses structured responses is asked again without them, and later at once without them', async () => {
+  test('a judging server that refuses structured responses is asked again without them, and from then on only without them', async () => {
     service = await refusing('unsafe\nS1,S10')
     const check = checkWith('llm-judge', service.url)
 

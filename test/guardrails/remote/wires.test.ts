@@ -217,7 +217,7 @@ test.each([
 
 describe('presidio', () => {
   const entity = (text: string, word: string, entity_type: string, score = 0.85) => {
-    // Count code points, as Python does.
+    // Counts code points, as Python does.
     const start = [...text.slice(0, text.indexOf(word))].length
     return { analysis_explanation: null, start, end: start + [...word].length, entity_type, score }
   }

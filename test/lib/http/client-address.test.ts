@@ -61,7 +61,7 @@ function callerOf(hints: CallerHints, headers: Record<string, string> = {}, remo
 const nameOf = (hints: CallerHints, authorization?: string) =>
   callerOf(hints, authorization === undefined ? {} : { authorization })
 
-test('a known key counts as its account, even after it moved, and other requests as their client address', () => {
+test('a known key counts as its account, even after a move to another account, and other requests count as their client address', () => {
   const hints = new CallerHints({ trustedProxies: [] })
   hints.learn('Bearer one', 'account')
 

@@ -8,7 +8,7 @@ const other = 'b'.repeat(43)
 test.each([
   [`grid-session=${secret}`, secret],
   [`x=1; grid-session=${secret}`, secret],
-  // Another site or process must have set one of these two cookies.
+  // Another site or process must have set one of the two cookies, so neither counts.
   [`grid-session=${secret}; grid-session=${other}`, undefined],
   [`grid-session=${secret}; grid-session=${secret}`, undefined],
   ['grid-session=short', undefined],

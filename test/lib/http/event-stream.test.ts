@@ -4,7 +4,7 @@ import { event, eventStream, heartbeat, retryHint } from '../../../src/lib/http/
 import { eventReader } from '../../support/events.ts'
 import { turn, waitFor } from '../../support/wait-for.ts'
 
-/** An event stream of numbers, and its observed state. */
+/** Returns an event stream of numbers, and its observed state. */
 function numbers(maxStallMs?: number) {
   const connection = new CallerConnection(new Request('http://grid.example/'))
   const of = { made: 0, hasEnded: false, connection }
@@ -23,7 +23,7 @@ test('an event stream produces frames only as fast as the client reads them', as
   const { of, reader } = numbers()
   for (let n = 1; n <= 20; n++) expect((await reader.read()).value).toBe(`${n}\n`)
 
-  // The stream and the decoder each buffer some frames.
+  // The stream and the decoder each buffer some frames, so more frames were made than read.
   expect(of.made).toBeLessThan(25)
   await reader.cancel()
   await waitFor('the end', () => of.hasEnded && of.connection.signal.aborted)

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { Batcher } from '../../../src/lib/limits/batcher.ts'
 import { turn } from '../../support/wait-for.ts'
 
-test('a batcher runs the first item of a key at once, and batches those that follow soon after', async () => {
+test('a batcher runs the first item of a key immediately, and batches those that follow soon after', async () => {
   const batcher = new Batcher<string>(5)
   const batches: string[] = []
   const add = (key: string, item: string) =>
@@ -39,7 +39,7 @@ test('the batches of a key run one after the other, and an item fails only with 
   expect(after).toBe('done')
 })
 
-test('flush runs waiting items at once, and resolves when they have run', async () => {
+test('flush immediately runs the waiting items, and resolves when they have run', async () => {
   const batcher = new Batcher<string>(60_000)
   const done: string[] = []
   const add = (item: string) =>

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { RequestScheduler } from '../../../src/lib/limits/request-scheduler.ts'
 import { turn as eventLoopTurn, waitFor } from '../../support/wait-for.ts'
 
-/** A scheduler with a stopped clock, and the requests that it has started. */
+/** Returns a scheduler with a stopped clock, and the requests that it has started. */
 function requests() {
   const clock = { now: 1_000 }
   const scheduler = new RequestScheduler(() => clock.now)
@@ -27,7 +27,7 @@ function requests() {
   }
 }
 
-test('requests are served at once while the iteration has time left', () => {
+test('requests are served immediately while the iteration has time left', () => {
   const { send, clock } = requests()
 
   expect(send('team', 300)).toEqual(Array(300).fill(0))
@@ -76,7 +76,7 @@ test('a served request gets the time that it waited, and its caller is forgotten
   expect(scheduler.callers).toBe(0)
 })
 
-test('starts no request while it is paused, and all of them afterwards', async () => {
+test('a paused scheduler starts no request, and starts all waiting requests when it resumes', async () => {
   const { scheduler, send, started } = requests()
   send('team')
   const resume = scheduler.pause()

@@ -16,7 +16,7 @@ test.each([
   expect(buckets.take('a', refillMs)).toBe(0)
 })
 
-test('a caller that waits as long as told is served, and a bucket holds at most the burst', () => {
+test('a caller that waits for the stated time is served, and a bucket holds at most the burst', () => {
   const buckets = new TokenBuckets({ perSecond: 0.3, burst: 2 })
   const takeAll = (now: number) => {
     let count = 0

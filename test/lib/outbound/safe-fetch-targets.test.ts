@@ -14,7 +14,7 @@ describe('blocked targets of outgoing requests', () => {
   let canary6: TestServer | undefined
   beforeAll(async () => {
     canary4 = await listenWith((socket) => socket.end())
-    // Not every container has an IPv6 loopback.
+    // IPv6 is tested only where it exists, because not every container has an IPv6 loopback.
     canary6 = await listenWith((socket) => socket.end(), '::1').catch(() => undefined)
   })
   afterAll(async () => {
@@ -30,7 +30,7 @@ describe('blocked targets of outgoing requests', () => {
     const reasons = await Promise.all(all.map((url) => reasonOf(fetch(url, quick))))
 
     expect(all.length / 2).toBeGreaterThan(100)
-    // Some URLs parse to a public host name, which does not resolve here.
+    // Some URLs parse to a public host name, which is allowed but does not resolve here.
     const notRefused = all.filter((url, i) => reasons[i] !== 'refused' && new URL(url).hostname !== 'public.example')
     expect(notRefused).toEqual([])
     expect([canary4.connections(), canary6?.connections() ?? 0]).toEqual([0, 0])

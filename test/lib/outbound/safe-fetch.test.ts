@@ -232,7 +232,7 @@ describe('TLS', () => {
   }
 })
 
-/** A CONNECT proxy that records its requests. */
+/** Starts a CONNECT proxy that records its requests. */
 async function openProxy() {
   const connects: string[] = []
   const server = createServer((socket) => {

@@ -110,10 +110,10 @@ test('a copy that would leave too little space for messages is not started', asy
   expect(await inspect(target)).toMatchObject({ check: 'ok', rows: 100 })
 })
 
-// A copy renumbers hidden rows.
+// The search index refers to rows by their hidden row ids, which a copy may renumber.
 test('the search index of a copy refers to the same rows as in the file', async () => {
   const { store, client } = await file.open({ MIN_FREE_MB: '0' })
-  // Migrations run without foreign keys.
+  // Inserted by a migration, because foreign keys are not enforced during migrations.
   await client.migrate([
     "INSERT INTO agent_numbers (account_id, agent_id) VALUES ('acme', 'ada'), ('acme', 'ben'), ('acme', 'cora')",
     "DELETE FROM agent_numbers WHERE agent_id = 'ada'",

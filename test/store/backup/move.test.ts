@@ -48,7 +48,7 @@ function opened(databaseUrl: string) {
   return createClient({ url: `file:${copied}` })
 }
 
-/** Every row of every table, and the size of the search index. */
+/** Returns every row of every table, and the size of the search index. */
 async function dump(databaseUrl: string) {
   const client = opened(databaseUrl)
   const source = snapshotOf(client)
@@ -58,7 +58,7 @@ async function dump(databaseUrl: string) {
     found[table] = rows.map((row) => JSON.stringify(row)).sort()
   }
   found.store_facts = found.store_facts.filter((row) => !String(row).includes('"backup"'))
-  // The message index is rebuilt instead of copied.
+  // The message index is rebuilt instead of copied, so its position is not compared.
   found.projections = found.projections.filter((row) => !String(row).includes('search'))
   found.search = await source.query('SELECT count(*) FROM agent_search')
   found.schema = (await source.query(

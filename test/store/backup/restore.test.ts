@@ -136,7 +136,7 @@ test('a restore that is killed at any step loses nothing', async () => {
   for (const { name, folder: state } of states) {
     const path = join(state, 'grid.db')
     const kept = keptIn(state).map((found) => join(state, found))
-    // Each state has the old grid, the new grid, or a refused start, and never a mixture or an empty grid.
+    // At each step, the file contains the old or the new grid, or it is missing, and then a start is refused.
     if (existsSync(path)) {
       const facts = await factsOf(path)
       expect(facts, name).toContain('in the backup')
@@ -206,7 +206,7 @@ test("a server that starts after a killed restore removes the restore's files", 
   expect(await factsOf(file.path)).toContain('later')
 })
 
-test("a restore keeps a damaged file's log with it, and does not apply it to the new file", async () => {
+test('a restore keeps a damaged file together with its log, and does not apply the log to the new file', async () => {
   const log = readFileSync(`${file.path}-wal`)
   writeFileSync(file.path, 'damaged '.repeat(1_000))
 
@@ -217,7 +217,7 @@ test("a restore keeps a damaged file's log with it, and does not apply it to the
   expect(await factsOf(file.path)).not.toContain('later')
 })
 
-test('a restore sets the log of a removed database aside, and does not apply it to the restored one', async () => {
+test('a restore sets the log of a removed database aside, and does not apply the log to the restored database', async () => {
   const log = readFileSync(`${file.path}-wal`)
   rmSync(file.path)
 

@@ -79,7 +79,7 @@ test.skipIf(!disk && !process.env.CI)(
       message: expect.stringMatching(/^The database .+ has to be migrated, and a copy .+ no space .+ Free some space/),
     })
 
-    // An SQLite file's header contains its schema version.
+    // The schema version in the SQLite file's header is unchanged.
     expect(readFileSync(small).readUInt32BE(60)).toBe(schema)
     expect(readdirSync(disk!.folder).filter((name) => name.includes('schema'))).toEqual([])
   },

@@ -86,7 +86,7 @@ test('a unit that violates a constraint fails alone, and the others are stored',
     .toEqual(['a', 'c'])
 })
 
-test('commits share one stream, and one that the server has dropped is replaced', async () => {
+test('commits share one stream, and a stream that the server has dropped is replaced', async () => {
   const send = (text: string) => sendMessage(as(grid.acme, grid.alice), { to: 'bob', text })
   await send('1')
   await send('2')
@@ -99,7 +99,7 @@ test('commits share one stream, and one that the server has dropped is replaced'
   expect((await read(as(grid.acme, grid.bob))).map(({ message }) => message)).toEqual(['1', '2', '3'])
 })
 
-test('commits continue after more failed commits than the server keeps streams', async () => {
+test("commits succeed even after more failed commits than the server's limit of open streams", async () => {
   const broken = { sql: 'INSERT INTO store_facts (key, value) VALUES (NULL, NULL)', args: [] }
   for (let n = 0; n < 150; n++) {
     await expect(grid.store.write([broken])).rejects.toMatchObject({ code: 'write_conflict' })
@@ -109,7 +109,7 @@ test('commits continue after more failed commits than the server keeps streams',
   await expect(sendMessage(as(grid.acme, grid.alice), { to: 'bob', text: 'still there' })).resolves.toBeDefined()
 })
 
-/** The number of statements in a commit. */
+/** Returns the number of statements in a commit. */
 function stepsOf(body: string): number {
   const [{ batch }] = JSON.parse(body).requests.filter(({ type }: { type: string }) => type === 'batch')
   return batch.steps.length - ['BEGIN', 'COMMIT', 'ROLLBACK'].length

@@ -64,7 +64,7 @@ test('a query does not wait for a slow request', async () => {
   expect(await slow).toBe(1)
 })
 
-test('a query does not wait while all streams are free, whatever waited before', async () => {
+test('a query does not wait while all streams are free, even if earlier queries had to wait', async () => {
   const answers: (() => void)[] = []
   const send: Send = (statements) =>
     new Promise((resolve) => answers.push(() => resolve(statements.map(() => resultSet({ columns: [], rows: [] })))))
@@ -150,7 +150,7 @@ test('each of many random queries has the same result as when run alone', async 
   const values: InValue[] = [null, 0, -1, 2.5, 2 ** 53 - 1, '', 'text', '“ß”\0', new Uint8Array([0, 255]), true]
   const pick = <T>(list: T[]) => list[Math.floor(Math.random() * list.length)]
   const texts = [
-    // SQLite returns a whole number as an integer in a set, and as a real otherwise. They are equal.
+    // SQLite returns a whole number as an integer in a set, otherwise as a real. The test treats both as equal.
     "SELECT ?1 AS a, replace(typeof(?2), 'real', 'integer') AS b",
     'SELECT ?1 AS same, ?2 AS same',
     'SELECT ?1 UNION ALL SELECT ?2',
@@ -171,7 +171,7 @@ test('each of many random queries has the same result as when run alone', async 
   const alone = []
   for (const query of random) alone.push(...await Promise.allSettled([driver.execute(query)]))
 
-  // The store's callers get a code that is not from SQLite as unavailable.
+  // The store reports an error code that is not from SQLite as `unavailable`.
   const expected = plain(alone).map((answer) => answer === 'SQL_INPUT_ERROR' ? 'unavailable' : answer)
   expect(plain(together)).toEqual(expected)
   expect(new Set(expected.map((answer) => typeof answer))).toEqual(new Set(['object', 'string']))
@@ -191,7 +191,7 @@ test.each([
   expect(requests).toHaveLength(1)
 })
 
-test('queries with the same text are one statement, or run alone if their arguments cannot be part of a set', async () => {
+test('queries with the same text are sent as one statement, or alone if their arguments cannot be part of a set', async () => {
   const few = async (n: number) =>
     (await client.execute({ sql: "SELECT 1 FROM json_each('[1,2,3]') LIMIT ?1", args: [n] })).rows
   await echo(0)
@@ -208,7 +208,7 @@ test('queries with the same text are one statement, or run alone if their argume
   ).toEqual([1, 3])
 })
 
-test('a query sees every commit acknowledged before it, whoever made the commit', async () => {
+test('a query sees every commit acknowledged before it, whichever client made the commit', async () => {
   const other = open()
   await driver.execute('INSERT INTO facts VALUES (1, 0) ON CONFLICT DO UPDATE SET value = 0')
   const value = async (at: Client) => Number((await at.execute('SELECT value FROM facts WHERE id = 1')).rows[0].value)
@@ -231,7 +231,7 @@ test('a query sees every commit acknowledged before it, whoever made the commit'
   other.close()
 })
 
-test('consecutive requests share one stream, and one that the server has dropped is replaced', async () => {
+test('consecutive requests share one stream, and a stream that the server has dropped is replaced', async () => {
   await echo(1)
   await echo(2)
   const baton = /"baton":"[^"]+"/

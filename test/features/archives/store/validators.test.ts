@@ -49,7 +49,7 @@ test('no field accepts a value of another type, a text with U+0000, or an unboun
 })
 
 test("ids, times, aliases and addresses must have the grid's format", () => {
-  // Another grid or a client chooses these ids.
+  // Another grid or a client chooses these ids, so they need not have the grid's format.
   const free = /^(context_id|conversation_id|artifact_id|credential_id|request_id|user_id)$/
   const ids = named(/(^|_)id$/).filter(([record, field]) =>
     !free.test(field) && `${record}.${field}` !== 'task_event.id'
