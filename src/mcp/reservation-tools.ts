@@ -14,7 +14,7 @@ const names = z.array(identifier)
 
 export const reserveTool = tool({
   name: 'reserve',
-  description: 'Announce what you work on, so others avoid it. Advisory, not a lock.',
+  description: 'Announce what you work on, so others avoid it. Not a lock.',
   annotations: { destructiveHint: false },
   input: z.strictObject({
     names: names.optional().describe('Paths (* and ** allowed) or tickets'),

@@ -54,7 +54,7 @@ test("the streams of SDK 0.3 throw the call's error, and the error of a refused 
   await expect(refused.sendMessageStream(message03('bob')).next()).rejects.toThrow(/401.*not a grid key/)
 })
 
-test('checklist 18: SDK 1.3 sends a message in 1.0 with an activated extension, and gets the error for a missing recipient', async () => {
+test('SDK 1.3 sends a message in 1.0 with an activated extension, and gets the error for a missing recipient', async () => {
   const client = await newFactory(grid.alice.key).createFromUrl(grid.url)
 
   const answer = await client.sendMessage(message10('bob'), {

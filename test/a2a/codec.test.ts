@@ -30,7 +30,7 @@ const task: Task = {
   generation: 7,
 }
 
-test('checklist 9: a task in 0.3 has kinds, and data that is not an object is wrapped', () => {
+test('a task in 0.3 has kinds, and data that is not an object is wrapped', () => {
   expect(json(writeTask(task, codec03))).toEqual({
     kind: 'task',
     id: 't-1',
@@ -53,7 +53,7 @@ test('checklist 9: a task in 0.3 has kinds, and data that is not an object is wr
   })
 })
 
-test('checklist 9: a task in 1.0 has no kinds or empty members, and never contains its generation number', () => {
+test('a task in 1.0 has no kinds or empty members, and never contains its generation number', () => {
   const written = json(writeTask(task, codec10))
 
   expect(written).toEqual({

@@ -14,7 +14,7 @@ test.each([
   ['an unknown API key', unknownKey, 'Bearer realm="agent-grid", error="invalid_token"'],
   ['an admin key', () => grid.acme.adminKey, 'Bearer realm="agent-grid", error="invalid_token"'],
 ])(
-  'checklist 7: a request with %s gets HTTP 401 with a challenge and a JSON-RPC error',
+  'a request with %s gets HTTP 401 with a challenge and a JSON-RPC error',
   async (_, keyOf, challenge) => {
     const key = await keyOf()
     const bodies = [send03(), send10(), request('no/such', {}), 'no JSON', []]
@@ -72,7 +72,7 @@ test('a body of undeclared length has the same limit, and is not read without a 
 })
 
 test.each(['text/plain', 'application/x-www-form-urlencoded', 'application/jsonp'])(
-  'checklist 8: a body of type %s is refused before it is parsed',
+  'a body of type %s is refused before it is parsed',
   async (type) => {
     const { status, body } = await post('no JSON', { 'Content-Type': type })
 
@@ -138,7 +138,7 @@ test.each([
 })
 
 test.each([['text'], [''], [0], [-1]])(
-  'checklist 5: the response repeats the id %j unchanged',
+  'the response repeats the id %j unchanged',
   async (id) => {
     expect((await post({ ...send03(), id })).body).toMatchObject({ id, result: { kind: 'message' } })
     expect((await post(request('no/such', {}, id))).body).toMatchObject({ id, error: { code: -32601 } })
@@ -158,7 +158,7 @@ test('the response to a request without id has the id null', async () => {
 })
 
 test.each(['no/such', 'tasks/send', 'sendMessage', 'message/Send', '', 'constructor', '__proto__'])(
-  'checklist 6: the method %j is refused as unknown before params are checked',
+  'the method %j is refused as unknown before params are checked',
   async (method) => {
     const { status, body } = await post(request(method, 'nonsense'))
 
@@ -186,7 +186,7 @@ test.each(['tasks/get', 'tasks/cancel', 'tasks/resubscribe', 'GetTask', 'CancelT
 )
 
 test.each(['', '0.3', '0.3.0', '0.3.17', '1.0', '1.0.1', ' 1.0 '])(
-  'checklist 1: A2A-Version %j is accepted',
+  'A2A-Version %j is accepted',
   async (version) => {
     for (const path of [endpoint, `${endpoint}/`]) {
       expect((await post(send03(), { 'A2A-Version': version }, path)).body.result.kind).toBe('message')
@@ -196,7 +196,7 @@ test.each(['', '0.3', '0.3.0', '0.3.17', '1.0', '1.0.1', ' 1.0 '])(
 )
 
 test.each(['99.0', '1', '1.1', '0.2', '1.0.x', 'v1.0', '1.0, 0.3'])(
-  'checklist 1: A2A-Version %j gets -32009',
+  'A2A-Version %j gets -32009',
   async (version) => {
     const answers = [
       await post(send03(), { 'A2A-Version': version }),

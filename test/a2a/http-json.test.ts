@@ -114,14 +114,17 @@ test.each([
   ['a method that is not served', 'DELETE', '/tasks', undefined, {}, 405, 'UNIMPLEMENTED'],
   ['push', 'GET', '/tasks/t/pushNotificationConfigs', undefined, {}, 404, 'NOT_FOUND'],
   ['push', 'DELETE', '/tasks/t/pushNotificationConfigs/c', undefined, {}, 404, 'NOT_FOUND'],
-])('HTTP+JSON with %s: %s %s is refused with the right status', async (_, method, path, body, headers, status, name) => {
-  for (const base of [shared, ofBob]) {
-    const answer = await call(method, base + path, body, headers)
+])(
+  'HTTP+JSON with %s: %s %s is refused with the right status',
+  async (_, method, path, body, headers, status, name) => {
+    for (const base of [shared, ofBob]) {
+      const answer = await call(method, base + path, body, headers)
 
-    expect(answer.status).toBe(status)
-    expect(answer.body.error).toMatchObject({ code: status, status: name, message: expect.stringMatching(/\.$/) })
-  }
-})
+      expect(answer.status).toBe(status)
+      expect(answer.body.error).toMatchObject({ code: status, status: name, message: expect.stringMatching(/\.$/) })
+    }
+  },
+)
 
 test('HTTP+JSON errors about the recipient, the content and the key have different statuses', async () => {
   const error = async (body: unknown, headers?: Record<string, string>) => {

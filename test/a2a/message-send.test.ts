@@ -69,7 +69,7 @@ test('SendMessage is delivered, and confirmed in 1.0 form', async () => {
   })
 })
 
-test('checklist 22: with A2A_PLAIN_RECEIPTS a confirmation has only the fields kind, role, messageId and parts', async () => {
+test('with A2A_PLAIN_RECEIPTS a confirmation has only the fields kind, role, messageId and parts', async () => {
   grid = await testGrid({ env: { A2A_PLAIN_RECEIPTS: '1' } })
 
   const in03 = await post(send03({ contextId: 'mine' }))
@@ -88,7 +88,7 @@ test('checklist 22: with A2A_PLAIN_RECEIPTS a confirmation has only the fields k
   expect(first.conversation_id).toBe(second.conversation_id)
 })
 
-test('checklist 16: the same message in 0.3 and in 1.0 looks identical in the inbox', async () => {
+test('the same message in 0.3 and in 1.0 looks identical in the inbox', async () => {
   const shared = { contextId: 'c-1', referenceTaskIds: ['t-1'], extensions: ['https://x.example/e', routing] }
   await post(send03({
     ...shared,
@@ -135,7 +135,7 @@ test('checklist 16: the same message in 0.3 and in 1.0 looks identical in the in
   ])
 })
 
-test('checklist 4: several text parts are joined in order, and not repeated as parts', async () => {
+test('several text parts are joined in order, and not repeated as parts', async () => {
   await post(send03({ parts: ['one', 'two', 'three'].map((text) => ({ kind: 'text', text })) }))
   await post(send03())
 

@@ -79,7 +79,7 @@ async function endOf(id: string) {
 const shown = ({ taken }: Webhook) => taken.map(noticeInShort)
 const idsOf = ({ taken }: Webhook) => taken.map(({ headers }) => headers['a2a-notification-id'])
 
-test('checklist 15: a 1.0 webhook gets each event after its registration as a StreamResponse, in order', async () => {
+test('a 1.0 webhook gets each event after its registration as a StreamResponse, in order', async () => {
   const hook = await webhook()
   const id = await newTask()
   const { id: configId } = await set10(id, {
@@ -114,7 +114,7 @@ test('checklist 15: a 1.0 webhook gets each event after its registration as a St
   expect(configId).toEqual(expect.any(String))
 })
 
-test('checklist 15: a 0.3 webhook gets the complete task as it was at each event', async () => {
+test('a 0.3 webhook gets the complete task as it was at each event', async () => {
   const hook = await webhook()
   const id = await newTask()
   const url = hook.url
@@ -135,7 +135,7 @@ test('checklist 15: a 0.3 webhook gets the complete task as it was at each event
 })
 
 test.each<WebhookAnswer>([500, 404, 302, { status: 307, headers: { location: 'http://127.0.0.1:1/' } }])(
-  'checklist 15: after %o a notification is retried with the same id, and later notifications wait',
+  'after %o a notification is retried with the same id, and later notifications wait',
   async (status) => {
     const hook = await webhook(status, status)
     const id = await newTask()
@@ -211,7 +211,7 @@ test("a failing path on a server does not pause the server's other paths", async
   expect(hook.taken.map(({ path }) => path)).toEqual(['/hook/0', '/hook/1', '/hook/2', '/hook'])
 })
 
-test('checklist 15: a deleted webhook immediately stops getting events, and other webhooks continue', async () => {
+test('a deleted webhook immediately stops getting events, and other webhooks continue', async () => {
   const id = await newTask()
   const url = '/a2a/v1/grid/tasks'
   const deleted = await startWebhook(async () => {
@@ -466,7 +466,7 @@ const refused = [
   'ftp://x.example/hook',
 ]
 
-test.each(refused)('checklist 15: registering %s is refused, and the error names the field', async (url) => {
+test.each(refused)('registering %s is refused, and the error names the field', async (url) => {
   await grid.close()
   grid = await testGrid()
   const id = await newTask()
@@ -486,7 +486,7 @@ test.each(refused)('checklist 15: registering %s is refused, and the error names
   expect(await inboxOf(grid, grid.bob)).toHaveLength(1)
 })
 
-test('checklist 15: a host that resolves to loopback at delivery time gets no request', async () => {
+test('a host that resolves to loopback at delivery time gets no request', async () => {
   await grid.close()
   grid = await testGrid()
   const { config, log } = grid.deps

@@ -19,7 +19,7 @@ test.each([
   ['under the name of the extension', { metadata: { [`${routing}/to`]: '@bob' } }, {}],
   ['several times, all alike', { metadata: { to: 'BOB' } }, { tenant: 'bob', metadata: { to: '@bob' } }],
   ['next to empty ones', { metadata: { to: 'bob' } }, { tenant: '', metadata: { to: null } }],
-])('checklist 2: the recipient may be given %s', async (_, message, params) => {
+])('the recipient may be given %s', async (_, message, params) => {
   const { body } = await post(send03(message, params))
 
   // With a tenant, the response is a task, as at the agent's endpoint.
@@ -40,7 +40,7 @@ test.each([
   ['an empty recipient', send03({ metadata: { to: '' } })],
   ['nothing but an @', send10({ metadata: { to: ' @ ' } })],
 ])(
-  'checklist 3: a message with %s gets the error that names message.metadata and asks for the alias',
+  'a message with %s gets the error that names message.metadata and asks for the alias',
   async (_, body) => {
     const answer = await post(body)
 
@@ -65,7 +65,7 @@ test.each([
   expect(await inboxOf(grid, grid.bob)).toEqual([])
 })
 
-test('checklist 2: unknown, deleted and inaccessible recipients get the same error', async () => {
+test('unknown, deleted and inaccessible recipients get the same error', async () => {
   await grid.acme.agent('carol')
   await grid.store.write([{
     sql: `UPDATE agents SET deleted_at = 1 WHERE alias = 'carol' AND "account_id" = ?`,

@@ -13,7 +13,7 @@ beforeEach(async () => {
 test.each([
   ['a file', send03({ parts: [{ kind: 'file', file: { bytes: 'AAAA' } }] })],
   ['data', send10({ parts: [{ data: [1] }] })],
-])('checklist 4: a message of only %s is refused because it has no text', async (_, body) => {
+])('a message of only %s is refused because it has no text', async (_, body) => {
   const answer = await post(body)
 
   expect(answer.status).toBe(200)
@@ -102,7 +102,7 @@ test('only the first error is reported, in the order shape, missing recipient, u
   ])
 })
 
-test("checklist 20: a trial's 11th message is refused and changes nothing", async () => {
+test("a trial's 11th message is refused and changes nothing", async () => {
   await updateTrial(grid, grid.alice, { used: 0, max: 10, expiresAt: grid.clock.now + 1_000 })
   for (let n = 1; n <= 10; n++) await post(send03())
 
@@ -118,7 +118,7 @@ test("checklist 20: a trial's 11th message is refused and changes nothing", asyn
   expect((await post(request('ListTasks'))).body.result.totalSize).toBe(10)
 })
 
-test('checklist 20: a message blocked by a guardrail is refused over both bindings, and nothing is stored', async () => {
+test('a message blocked by a guardrail is refused over both bindings, and nothing is stored', async () => {
   await guard(grid.acme, 'alice', { direction: 'outbound', action: 'block' })
   const blocked = send10({ parts: [{ text: `a ${secret}` }] })
 
@@ -134,7 +134,7 @@ test('checklist 20: a message blocked by a guardrail is refused over both bindin
   expect((await post(request('ListTasks'))).body.result.totalSize).toBe(0)
 })
 
-test('checklist 20: a refused message changes no task of its sender or recipient', async () => {
+test('a refused message changes no task of its sender or recipient', async () => {
   const { id } = (await post(send10({}, { configuration: { returnImmediately: true } }))).body.result.task
   const bob = storeOf(grid, grid.bob)
   await updateTask(bob, { taskId: id, state: 'input-required', text: 'Which?' })

@@ -19,7 +19,7 @@ beforeEach(async () => {
 const call = (agent: TestAgent, body: unknown, path = endpoint, headers: Record<string, string> = {}) =>
   postA2a(grid, agent.key, body, { 'A2A-Version': '1.0', ...headers }, path)
 
-test('checklist 12: only its client can access a task, whatever path, tenant, context or event id an attacker sends', async () => {
+test('only its client can access a task, whatever path, tenant, context or event id an attacker sends', async () => {
   const before = await dump(grid, grid.acme)
   const scopes: [string, Record<string, unknown>][] = [[endpoint, {}], [endpoint, { tenant: '@bob' }], [
     endpointOf(grid.bob),

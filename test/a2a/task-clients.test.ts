@@ -10,7 +10,7 @@ beforeAll(async () => {
 
 const each = Object.entries(taskClients)
 
-test.each(each)("checklist 18: the client %s can use tasks at an agent's endpoint", async (_, make: MakeClient) => {
+test.each(each)("the client %s can use tasks at an agent's endpoint", async (_, make: MakeClient) => {
   const client = await make(`${grid.url}/a2a/v1/agents/bob/`, grid.alice.key)
 
   await expect(usesTasks(grid.url, client, { ...grid.bob, alias: '@bob' }, 'task')).resolves.toBeUndefined()

@@ -20,7 +20,7 @@ test('an empty task list has all four members, in both versions', async () => {
   }
 })
 
-test('checklist 10: the pages of a task list repeat no task while new tasks are added', async () => {
+test('the pages of a task list repeat no task while new tasks are added', async () => {
   const ids: string[] = []
   for (let n = 0; n < 7; n++) {
     grid.clock.now += 1_000
@@ -43,7 +43,7 @@ test('checklist 10: the pages of a task list repeat no task while new tasks are 
   expect(seen).toEqual(ids)
 })
 
-test.each([0, 101, -1, 1.5, '1.5'])('checklist 10: a page size of %j gets -32602', async (pageSize) => {
+test.each([0, 101, -1, 1.5, '1.5'])('a page size of %j gets -32602', async (pageSize) => {
   const { body } = await post(request('ListTasks', { pageSize }))
 
   const description = 'pageSize must be an integer from 1 to 100.'
@@ -92,7 +92,7 @@ test('a task list includes artifacts only on request', async () => {
   expect(await list({ includeArtifacts: true })).toMatchObject({ artifacts: [{ parts: [{ text: 'done' }] }] })
 })
 
-test('checklist 11: historyLength returns the newest messages in order, and 0 omits the history', async () => {
+test('historyLength returns the newest messages in order, and 0 omits the history', async () => {
   const id = await start({ messageId: 'm-1', parts: [{ text: 'one' }] })
   for (const text of ['two', 'three']) {
     const more = { taskId: id, messageId: text, metadata: undefined, parts: [{ text }] }

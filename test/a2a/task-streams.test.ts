@@ -30,7 +30,7 @@ const stream03 = (message: object = {}) => ({
   method: 'message/stream',
 })
 
-test('checklist 14: a stream to a disconnected agent immediately sends a comment and then the task', async () => {
+test('a stream to a disconnected agent immediately sends a comment and then the task', async () => {
   const stream = await open(stream10(), bobs)
 
   expect(stream.response.headers.get('content-type')).toBe('text/event-stream')
@@ -45,7 +45,7 @@ test('checklist 14: a stream to a disconnected agent immediately sends a comment
   await stream.close()
 })
 
-test('checklist 14: in 1.0, the events of a read, a reply and the end arrive in order', async () => {
+test('in 1.0, the events of a read, a reply and the end arrive in order', async () => {
   const stream = await open(stream10(), bobs)
   const { result: { task } } = (await stream.next())!
   await inboxOf(grid, grid.bob)
@@ -108,7 +108,7 @@ test('a stream on the shared endpoint is a single confirmation', async () => {
   expect(await inboxOf(grid, grid.bob)).toHaveLength(2)
 })
 
-test('checklist 13: an error before a stream begins is JSON in 1.0, and an event in 0.3', async () => {
+test('an error before a stream begins is JSON in 1.0, and an event in 0.3', async () => {
   const task = await submitted()
   await post(request('CancelTask', { id: task.id }))
   const answers = [
@@ -131,7 +131,7 @@ test('checklist 13: an error before a stream begins is JSON in 1.0, and an event
   expect(answers[4].body.id).toBe(7)
 })
 
-test('checklist 13: two subscribers get the same events, even if a third one disconnects', async () => {
+test('two subscribers get the same events, even if a third one disconnects', async () => {
   const { id } = await submitted()
   const [first, second, third] = await Promise.all([1, 2, 3].map(() => open(request('SubscribeToTask', { id }))))
   const seen = [(await first.next())!, (await second.next())!, (await third.next())!]

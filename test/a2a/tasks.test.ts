@@ -16,7 +16,7 @@ beforeEach(async () => {
   bobs = endpointOf(grid.bob)
 })
 
-test("checklist 16: a 0.3 send to an agent's endpoint creates a task, which can be read in 1.0", async () => {
+test("a 0.3 send to an agent's endpoint creates a task, which can be read in 1.0", async () => {
   const { body } = await post(send03({ metadata: undefined, contextId: 'c-1' }), bobs)
   const [message] = await inboxOf(grid, grid.bob)
 
@@ -53,7 +53,7 @@ test("checklist 16: a 0.3 send to an agent's endpoint creates a task, which can 
   })
 })
 
-test("checklist 16: a 1.0 send to an agent's endpoint creates a task, which can be read with the reply in 0.3", async () => {
+test("a 1.0 send to an agent's endpoint creates a task, which can be read with the reply in 0.3", async () => {
   const { body } = await post(send10({ metadata: undefined }), bobs)
   const { id, contextId } = body.result.task
   expect(body.result.task).toMatchObject({ id: uuid, contextId: uuid, status: { state: 'TASK_STATE_SUBMITTED' } })
@@ -130,7 +130,7 @@ test('a confirmation names its task, and the task contains the reply', async () 
   expect(task.artifacts).toMatchObject([{ parts: [{ text: 'done' }] }])
 })
 
-test('checklist 12: a message to a task that waits for input continues the task', async () => {
+test('a message to a task that waits for input continues the task', async () => {
   const { id, contextId } = (await post(send10({ metadata: undefined }, atOnce10), bobs)).body.result.task
   await inboxOf(grid, grid.bob)
   await updateTask(storeOf(grid, grid.bob), { taskId: id, state: 'input-required', text: 'Which?' })
@@ -149,7 +149,7 @@ test('checklist 12: a message to a task that waits for input continues the task'
   expect(await inboxOf(grid, grid.bob)).toMatchObject([{ message: 'that', task_id: id }])
 })
 
-test('checklist 12: a canceled task cannot be canceled again, and accepts no messages', async () => {
+test('a canceled task cannot be canceled again, and accepts no messages', async () => {
   const { id } = (await post(send10({}, atOnce10))).body.result.task
 
   const canceled = await post(request('CancelTask', { id }))

@@ -96,7 +96,7 @@ const faults: [ClientFinding['check'], ClientFinding['status'], string, () => un
   ['files', 'warning', 'have been changed', () => writeFileSync(skill(), 'another skill')],
   ['files', 'broken', 'are gone', () => rmSync(skill())],
   ['program', 'broken', 'which is gone', () => rmSync(installedProgram().command.at(-1)!)],
-  ['client', 'broken', 'from 2.1.197 on', () => place.program('claude', "console.log('2.1.9 (Claude Code)')")],
+  ['client', 'broken', '2.1.197 and later', () => place.program('claude', "console.log('2.1.9 (Claude Code)')")],
   ['client', 'broken', 'claude is not installed', () => process.env.PATH = join(place.folder, 'nothing')],
   [
     'hooks',
@@ -177,5 +177,7 @@ test('the doctor prints its findings with remedies, and its exit code shows thei
   grid.revoke()
   const broken = await runCommand('node', ['doctor', '--client'], env())
   expect(broken.code).toBe(1)
-  expect(broken.stdout).toMatch(/broken +key +The grid does not accept the key[^]*→ It was revoked\. Connect again/)
+  expect(broken.stdout).toMatch(
+    /broken +key +The grid does not accept the key[^]*→ The key was revoked\. Connect again/,
+  )
 })

@@ -226,19 +226,30 @@ test.each([
   ['the user, in its repository', 'claude start --as @bob', 'work/repository/below', '@alice', true],
   ['the user, elsewhere', 'claude start --as @bob', 'elsewhere', '@alice', true],
   ['a project, elsewhere', 'claude start --project', 'elsewhere', '@alice', false],
-])('only the hook of the nearest connection prints anything: the hook of %s', async (_, words, cwd, ofProject, isNotified) => {
-  const folder = join(machine.home, 'work')
-  const of = { url: grid.url, client: 'claude', wake: 'auto', keyName: '', isOwnKey: false, files: [], at: '' } as const
-  const agents = { '@bob': grid.bob, '@alice': grid.alice }
-  await saveConnection({ ...of, files: [], key: grid.bob.key, alias: '@bob', scope: 'user' })
-  const { key } = agents[ofProject as '@bob' | '@alice']
-  await saveConnection({ ...of, files: [], key, alias: ofProject, scope: 'project', folder })
-  const client = await machine.client({ AGENT_GRID_KEY: '' })
+])(
+  'only the hook of the nearest connection prints anything: the hook of %s',
+  async (_, words, cwd, ofProject, isNotified) => {
+    const folder = join(machine.home, 'work')
+    const of = {
+      url: grid.url,
+      client: 'claude',
+      wake: 'auto',
+      keyName: '',
+      isOwnKey: false,
+      files: [],
+      at: '',
+    } as const
+    const agents = { '@bob': grid.bob, '@alice': grid.alice }
+    await saveConnection({ ...of, files: [], key: grid.bob.key, alias: '@bob', scope: 'user' })
+    const { key } = agents[ofProject as '@bob' | '@alice']
+    await saveConnection({ ...of, files: [], key, alias: ofProject, scope: 'project', folder })
+    const client = await machine.client({ AGENT_GRID_KEY: '' })
 
-  const { stdout } = await client.run(words.split(' '), { session_id: 's1', cwd: join(machine.home, cwd) })
+    const { stdout } = await client.run(words.split(' '), { session_id: 's1', cwd: join(machine.home, cwd) })
 
-  expect(/You are @(bob|alice)/.test(stdout)).toBe(isNotified)
-})
+    expect(/You are @(bob|alice)/.test(stdout)).toBe(isNotified)
+  },
+)
 
 /** Prepares a hook call before an edit of a file in the repository `app`, whose space is `acme/app`. */
 function editOf(file: string, session = 's1'): HookCall {

@@ -61,22 +61,25 @@ test("server/discover returns the modern version, the capabilities and the serve
   })
 })
 
-test.each(eras)('in the %s era, a tool that does not exist or needs a different kind of token is unknown', async (era) => {
-  const unknown = [
-    [grid.alice.key, 'admin_list_agents', 'this is the credential of an agent. Call it with an admin key.'],
-    [grid.acme.adminKey, 'send_message', 'this is an admin credential. Call it with the key of an agent.'],
-    [grid.alice.key, 'signup', 'this is the credential of an agent. Call it at /mcp/v1/signup.'],
-    [grid.alice.key, 'nothing', `The tools are ${agentTools.map(({ name }) => name).join(', ')}`],
-  ]
-  for (const [key, name, advice] of unknown) {
-    const answer = await mcp(grid, key, 'tools/call', { name, arguments: {} }, era)
+test.each(eras)(
+  'in the %s era, a tool that does not exist or needs a different kind of token is unknown',
+  async (era) => {
+    const unknown = [
+      [grid.alice.key, 'admin_list_agents', 'this is the credential of an agent. Call it with an admin key.'],
+      [grid.acme.adminKey, 'send_message', 'this is an admin credential. Call it with the key of an agent.'],
+      [grid.alice.key, 'signup', 'this is the credential of an agent. Call it at /mcp/v1/signup.'],
+      [grid.alice.key, 'nothing', `The tools are ${agentTools.map(({ name }) => name).join(', ')}`],
+    ]
+    for (const [key, name, advice] of unknown) {
+      const answer = await mcp(grid, key, 'tools/call', { name, arguments: {} }, era)
 
-    expect(answer.status).toBe(200)
-    expect(answer.body.error.code).toBe(-32602)
-    expect(answer.body.error.message.startsWith(`Unknown tool: ${name}. `)).toBe(true)
-    expect(answer.body.error.message).toContain(advice)
-  }
-})
+      expect(answer.status).toBe(200)
+      expect(answer.body.error.code).toBe(-32602)
+      expect(answer.body.error.message.startsWith(`Unknown tool: ${name}. `)).toBe(true)
+      expect(answer.body.error.message).toContain(advice)
+    }
+  },
+)
 
 test('at the signup endpoint, an agent tool is unknown, and the error says where to call it', async () => {
   const request = wireRequest('legacy', 'tools/call', { name: 'send_message', arguments: {} })

@@ -1,7 +1,4 @@
-/**
- * An A2A client with requests and responses in wire format. `checklist N` in a test title refers to row N of a list of
- * issues that peers and test suites report.
- */
+/** An A2A client with requests and responses in wire format. */
 import type { GridMessage } from '../../src/grid/messaging/inbox-message.ts'
 import { readMessages } from '../../src/grid/messaging/read-messages.ts'
 import { readEvents } from './events.ts'

@@ -35,7 +35,7 @@ export async function proveMember(
     throw new SsoRefusal(
       'not_verified',
       `${name} does not report ${email} as verified, so it does not count. An owner of the account can confirm under ` +
-        `Settings, Account, that ${name} vouches for the addresses of ${domain}.`,
+        `Settings, Account, that addresses of ${domain} from ${name} count as verified.`,
     )
   }
   const comer = { user, email, issuer: identity.issuer, subject: identity.subject }

@@ -35,11 +35,11 @@ const guessed = ['Latin', 'Cyrillic', 'Arabic', 'Devanagari'].map((name) => {
 /** Minimum number of letters in a script for it to count as text rather than a name or a quotation. */
 const fewestOfScript = 12
 /**
- * Minimum number of letters for detecting a language, and the number of code units in a section. franc reads only the
- * first 2,048 of a section.
+ * Minimum number of letters for detecting a language, and the number of code units in a section. franc reads no
+ * more of a section.
  */
 const fewestLetters = 60
-const stretchLength = 3_400
+const stretchLength = 2_048
 /** Minimum likelihood, relative to the likeliest language, at which another language may be the right one. */
 const nearlyAsLikely = 0.85
 

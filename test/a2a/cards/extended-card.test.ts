@@ -18,7 +18,7 @@ function get(path: string, key?: string, headers: Record<string, string> = {}) {
 const skillIds = (card: { skills: { id: string }[] }) => card.skills.map(({ id }) => id)
 
 describe.each(extendedCardPaths.map((path) => path.replace(':alias', 'bob')))('%s', (path) => {
-  test("checklist 17: an extended card requires an agent's key", async () => {
+  test("an extended card requires an agent's key", async () => {
     const without = await get(path)
 
     expect(without.status).toBe(401)

@@ -74,7 +74,7 @@ test.each(rootCardPaths)('the root card is served at %s', async (path) => {
   expect(await (await grid.request(path)).text()).toBe(await (await grid.request(card)).text())
 })
 
-test('checklist 17: an unchanged card is not resent', async () => {
+test('an unchanged card is not resent', async () => {
   const first = await grid.request(card)
   const etag = first.headers.get('etag')!
   const status = async (ifNoneMatch: string, headers = {}) =>
@@ -88,7 +88,7 @@ test('checklist 17: an unchanged card is not resent', async () => {
   expect(await status(etag, { 'A2A-Version': '1.0' })).toBe(200)
 })
 
-test('checklist 17: caches keep the versions of a card apart, and pages of any origin may read the card', async () => {
+test('caches keep the versions of a card apart, and pages of any origin may read the card', async () => {
   const get = await grid.request(card, { headers: { Origin: 'https://page.example' } })
   const head = await grid.request(card, { method: 'HEAD' })
   const options = await grid.request(card, { method: 'OPTIONS', headers: { Origin: 'https://page.example' } })

@@ -53,7 +53,7 @@ async function signs(card: ServedCard, text: string): Promise<boolean> {
 }
 
 describe.each(['0.3', '1.0'])('signed cards of version %s', (version) => {
-  test('checklist 17: the official library verifies root, agent and extended cards', async () => {
+  test('the official library verifies root, agent and extended cards', async () => {
     await updateAgent(grid.acme.store, { agent: 'bob', visibility: 'public', description })
     const { key } = grid.alice
 

@@ -100,13 +100,16 @@ test('a runner leases the next conversation with its answer, and releases it if 
   expect(grid.stateOf(first)).toBe('read')
 })
 
-test.each(['', 'NO_REPLY'])('after the output "%s", a runner sends no answer and acknowledges the messages', async (output) => {
-  start(output === '' ? [place.program('silent', silent)] : [place.program('echo', echo), output])
-  const id = grid.put({})
-  await waitFor('the ack', () => grid.stateOf(id) === 'read')
+test.each(['', 'NO_REPLY'])(
+  'after the output "%s", a runner sends no answer and acknowledges the messages',
+  async (output) => {
+    start(output === '' ? [place.program('silent', silent)] : [place.program('echo', echo), output])
+    const id = grid.put({})
+    await waitFor('the ack', () => grid.stateOf(id) === 'read')
 
-  expect(grid.sent).toEqual([])
-})
+    expect(grid.sent).toEqual([])
+  },
+)
 
 test('a runner restarts a failing child after delays, and notifies the sender after five failures', async () => {
   const program = place.program('fail', failing)

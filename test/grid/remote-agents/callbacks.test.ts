@@ -34,31 +34,34 @@ const read = async () => (await callTool(grid, grid.alice.key, 'read_messages'))
 
 const variants: SdkAgentOptions[] = [{}, { streaming: false }, { binding: 'HTTP+JSON' }, { version: '0.3' }]
 
-test.each(variants)('an agent of the official SDK (%j) reports its task, and is polled immediately', async (options) => {
-  let finish = () => {}
-  const finishing = new Promise<void>((resolve) => finish = resolve)
-  const remote = await sdkAgent(async (context, bus) => {
-    bus.publish(sdkTask(context))
-    await finishing
-    bus.publish(sdkCompleted('done', context))
-    bus.finished()
-  }, options)
-  const message_id = await send(remote.url)
-  await step()
-  await step()
-  expect(await read()).toEqual([])
-
-  finish()
-  // The clock does not advance, so only a callback can make a poll due.
-  const answers = await waitFor('the answer', async () => {
+test.each(variants)(
+  'an agent of the official SDK (%j) reports its task, and is polled immediately',
+  async (options) => {
+    let finish = () => {}
+    const finishing = new Promise<void>((resolve) => finish = resolve)
+    const remote = await sdkAgent(async (context, bus) => {
+      bus.publish(sdkTask(context))
+      await finishing
+      bus.publish(sdkCompleted('done', context))
+      bus.finished()
+    }, options)
+    const message_id = await send(remote.url)
     await step()
-    const messages = await read()
-    return messages.length > 0 && messages
-  })
+    await step()
+    expect(await read()).toEqual([])
 
-  expect(answers).toMatchObject([{ message: 'done', reply_to_message_id: message_id }])
-  await remote.close()
-})
+    finish()
+    // The clock does not advance, so only a callback can make a poll due.
+    const answers = await waitFor('the answer', async () => {
+      await step()
+      const messages = await read()
+      return messages.length > 0 && messages
+    })
+
+    expect(answers).toMatchObject([{ message: 'done', reply_to_message_id: message_id }])
+    await remote.close()
+  },
+)
 
 test.each(variants)('an agent of the official SDK (%j) answers with a message', async (options) => {
   const remote = await sdkAgent((context, bus) => {

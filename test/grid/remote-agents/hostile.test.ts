@@ -80,7 +80,7 @@ test.each<[string, Answer]>([
     response.socket!.end('HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n')
   }],
   ['no content', { status: 204 }],
-])('checklist 19: %s is a failed attempt, and is not reported yet', async (name, answer) => {
+])('%s is a failed attempt, and is not reported yet', async (name, answer) => {
   const { outboxes, read, line, close } = await tried(() => name === 'a redirect' ? { status: 302 } : answer)
 
   await outboxes.run()
@@ -136,7 +136,7 @@ test('a server that hangs does not delay other servers', async () => {
 test.each<[string, (url: string) => object, string]>([
   ['A2A 1.0 over HTTP+JSON', (url) => card10(url, 'HTTP+JSON'), '1.0'],
   ['A2A 1.0 over JSON-RPC', (url) => card10(url, 'JSONRPC'), '1.0'],
-])('checklist 19: a message is sent and answered over %s', async (_, card, version) => {
+])('a message is sent and answered over %s', async (_, card, version) => {
   const { outboxes, read, remote, id, close } = await tried(() => messageResult('yes'), card)
 
   await outboxes.run()
@@ -148,7 +148,7 @@ test.each<[string, (url: string) => object, string]>([
   await close()
 })
 
-test('checklist 19: a message is sent and answered over A2A 0.3 with JSON-RPC', async () => {
+test('a message is sent and answered over A2A 0.3 with JSON-RPC', async () => {
   const message = {
     kind: 'message',
     messageId: 'm',
@@ -172,7 +172,7 @@ test('checklist 19: a message is sent and answered over A2A 0.3 with JSON-RPC', 
   await close()
 })
 
-test('checklist 19: a card with interfaces of both versions is called by its 1.0 interface', async () => {
+test('a card with interfaces of both versions is called by its 1.0 interface', async () => {
   const { outboxes, read, remote, close } = await tried(() => messageResult('yes'), (url) => ({
     ...card10(url, 'JSONRPC'),
     protocolVersion: '0.3.0',

@@ -66,20 +66,25 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
       return part.contains(document.elementFromPoint(left + 60, top + 30))
     })()`)
 
-  test.each([...low, ...usual])('at %i x %i, messages get 12rem or more and the composer is reachable', async (...size) => {
-    const { page } = visitor
-    await open(conversation(), size)
-    expect(await messagesHeight()).toBeGreaterThanOrEqual(leastHeight)
-    expect(await layoutFaults(page)).toEqual([])
+  test.each([...low, ...usual])(
+    'at %i x %i, messages get 12rem or more and the composer is reachable',
+    async (...size) => {
+      const { page } = visitor
+      await open(conversation(), size)
+      expect(await messagesHeight()).toBeGreaterThanOrEqual(leastHeight)
+      expect(await layoutFaults(page)).toEqual([])
 
-    await open(atMessage(3), size)
-    expect(await isInView(sent[3].seq)).toBe(true)
-    expect(await page.evaluate('scrollY')).toBe(0)
-    await page.getByRole('textbox', { name: 'To @alice' }).fill('Seen')
-    await page.getByRole('button', { name: 'Send' }).scrollIntoViewIfNeeded()
-    const { bottom } = await page.getByRole('button', { name: 'Send' }).evaluate((part) => part.getBoundingClientRect())
-    expect(bottom).toBeLessThan(size[1])
-  })
+      await open(atMessage(3), size)
+      expect(await isInView(sent[3].seq)).toBe(true)
+      expect(await page.evaluate('scrollY')).toBe(0)
+      await page.getByRole('textbox', { name: 'To @alice' }).fill('Seen')
+      await page.getByRole('button', { name: 'Send' }).scrollIntoViewIfNeeded()
+      const { bottom } = await page.getByRole('button', { name: 'Send' }).evaluate((part) =>
+        part.getBoundingClientRect()
+      )
+      expect(bottom).toBeLessThan(size[1])
+    },
+  )
 
   test("an empty composer is one line high, without the browser's own controls", async () => {
     const { page } = visitor
