@@ -413,8 +413,8 @@ export const channelMembers = sqliteTable('channel_members', {
 ])
 
 /**
- * Agents' reservations of names, such as a file or a ticket on which they work. Renewing one creates a new row, so `n`
- * increases with every change that other agents must respect. See docs/protocol/reservations.md.
+ * Agents' temporary reservations of names, such as a file or a ticket on which they work. Renewing one creates a new
+ * row, so `n` increases with every change that other agents must respect. See docs/protocol/reservations.md.
  */
 export const reservations = sqliteTable('reservations', {
   n: integer('n').primaryKey({ autoIncrement: true }),

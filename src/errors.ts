@@ -114,7 +114,10 @@ export type ErrorKind = (typeof errorKinds)[ErrorCode]
 export interface ReachedLimit {
   /** The name in lower case, with hyphens. */
   name: string
-  /** Maximum number of calls in the window. Without a window, the maximum number of concurrent calls. */
+  /**
+   * Maximum number of calls, or of the unit in the name, within the window. Without a window, the maximum at a time or
+   * in total.
+   */
   quota: number
   windowSeconds?: number
 }

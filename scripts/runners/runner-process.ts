@@ -65,7 +65,7 @@ export async function answersTo(client: GridClient, ids: readonly string[]): Pro
 
 const count = 60
 
-/** A child that prints the name of its runner after a tenth of a second. */
+/** A child that prints its runner's home folder a tenth of a second after its input ends. */
 const child = `process.stdin.resume().on('end', () => setTimeout(() => console.log(process.argv[1]), 100))`
 
 /** Lets two runners share an inbox. Returns the faults. */

@@ -148,7 +148,7 @@ export function listener({ home }: Place): { pid: number; clientPid: number } | 
   }
 }
 
-/** Returns the log of the client programs in a place. */
+/** Returns the log that agent-grid's client programs wrote in this home folder. */
 export function logOf({ home }: Place): string {
   const folder = join(home, '.local/state/agent-grid')
   const [agent] = existsSync(folder) ? readdirSync(folder) : []

@@ -116,7 +116,7 @@ export async function holding<T>(
   client: GridClient,
   request: ReserveRequest & { expires_in_seconds: number },
   work: () => Promise<T>,
-  // After a failed renewal, two more attempts remain before the reservation expires.
+  // If a renewal fails, at least one more is tried before the reservation expires.
   everyMs = request.expires_in_seconds * second / 3,
 ): Promise<T> {
   const { names, space } = request

@@ -116,7 +116,7 @@ function connectionOf(cwd: string): ReturnType<typeof findConnection> {
   }
 }
 
-/** A prompt's context: messages not yet announced, and the session's agent at the first prompt in a folder. */
+/** A prompt's context: messages not yet announced and, at the session's first prompt, its agent in this folder. */
 async function context(
   agent: GridAgent,
   grid: GridClient,

@@ -42,7 +42,7 @@ function claudePlugin(): Record<string, string> {
   const plugin = { ...about, license, author: { name: serverName } }
   return {
     '.claude-plugin/plugin.json': json({ ...plugin, mcpServers: './claude.mcp.json' }),
-    // Codex does not expand variables in URLs, so "codex mcp add" must add the tools' entry.
+    // Codex does not expand variables in URLs, so its plugin has no MCP server. Users add one with `codex mcp add`.
     '.codex-plugin/plugin.json': json({ ...plugin, skills: './skills/', hooks: './hooks/codex.json' }),
     'claude.mcp.json': json({ mcpServers: serverOf('claude') }),
     'hooks/hooks.json': json({ description, hooks: hooksOf('claude', '${CLAUDE_PLUGIN_ROOT}') }),

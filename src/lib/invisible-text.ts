@@ -44,7 +44,7 @@ const letter = visible(String.raw`\p{L}\p{M}`)
 const mongolian = visible(scripts('Mongolian'))
 const shorthand = visible(scripts('Duployan'))
 const music = visible(String.raw`\u{1d100}-\u{1d1ff}`)
-/** Symbols, letters and punctuation that have standardized variants. */
+/** Symbols and emoji, and those letters and punctuation marks that have standardized variants. */
 const variable = visible(
   String.raw`\p{S}\p{Emoji}\u3001\u3002\uff01\uff0c\uff0e\uff1a\uff1b\uff1f${
     scripts('Han Myanmar Phags_Pa Manichaean')

@@ -1,7 +1,7 @@
 /**
  * The MCP endpoints: stateless Streamable HTTP for revisions 2025-03-26, 2025-06-18, 2025-11-25 and 2026-07-28 on one
- * URL. Bridges from stdio also use 2024-11-05, whose differences do not affect the grid. Batches, which existed only
- * until 2025-03-26, are refused.
+ * URL. Bridges from stdio also use 2024-11-05, whose differences do not affect the grid. Batches, which only revision
+ * 2025-03-26 has, are refused.
  */
 import { ProtocolErrorCode } from '@modelcontextprotocol/server'
 import type { AuthenticateCall } from '../auth/bearer.ts'

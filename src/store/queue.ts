@@ -1,5 +1,5 @@
 /**
- * The write queue, which commits all waiting units as a group.
+ * The write queue, which commits waiting units in groups of limited size.
  *
  * A unit is an atomic list of statements. A group of units is one `batch(…, 'write')`, and a unit's promise settles
  * only after that commit returns. So a caller never gets a response before its data is on disk. Each process has at

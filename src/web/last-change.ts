@@ -8,8 +8,8 @@ import type { LastChange } from './outdated-form.ts'
 const maxLooked = 50
 
 /**
- * Returns the newest change to one of these fields, by a call that names a part of the path, such as an id or alias.
- * Undefined if the searched changes do not include it.
+ * Returns the newest change to any of these fields. Only calls with an argument that equals a segment of the path, such
+ * as an id or alias, are searched. Undefined if the searched changes do not include it.
  */
 export async function lastChange(
   { read, deps }: AccountStore,

@@ -36,7 +36,7 @@ export const daysOfTalk = 6
 export class Team {
   readonly world: World
   readonly clock: { now: number }
-  /** When the example ends, in milliseconds since the epoch. */
+  /** When the generated history ends, in milliseconds since the epoch. */
   readonly end: number
   /** The account as each person sees it. */
   readonly people = {} as Record<PersonName, () => AccountStore>

@@ -128,7 +128,7 @@ async function look(waiter: Waiter, signals: WakeSignals): Promise<MessageSummar
     return await claimUnnotified(agent, messages, { session, againAfterMs })
   } catch (error) {
     logLine(agent, `${client}: ${(error as Error).message}`)
-    // A retry is safe, because a refused key also ends the stream.
+    // Every error is retried. For a refused key this ends soon, because the key also ends the stream.
     signals.raiseIn(retryAfterMs(error) ?? 5 * second)
     return []
   }

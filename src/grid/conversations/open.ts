@@ -127,7 +127,10 @@ export async function openConversation(
   }
 }
 
-/** Returns the `seq` of the first unseen message by others, or one before it if it is not on the page; null if none. */
+/**
+ * Returns the `seq` of the first unseen message by others. If the page does not contain all unseen messages, returns
+ * the number after the last seen one. Null if there is none, or if the user has never looked.
+ */
 function firstUnseen({ personAlias }: Reader, { seenSeq, lastSeq }: Thread, page: ThreadPage): number | null {
   if (seenSeq === 0 || seenSeq >= lastSeq) return null
   if (page.hasNewer || (page.hasOlder && page.messages[0].seq > seenSeq)) return seenSeq + 1

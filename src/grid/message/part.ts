@@ -11,7 +11,7 @@ interface PartLabels {
 
 export type Part = ({ text: string } | { raw: string } | { url: string } | { data: unknown }) & PartLabels
 
-/** The input of an agent: a part, or the id of an upload. */
+/** A part as an agent submits it: with its content, or with the id of an upload. */
 export type GivenPart = Part | ({ upload: string } & PartLabels)
 
 const contents = ['text', 'raw', 'url', 'data'] as const

@@ -167,7 +167,7 @@ export const questions = {
   reads: (account: AccountDb) => ({
     /** The newest conversations that wait for a user's answer, at most `maxQuestions`, longest waiting first. */
     ofUser: (user: string, at: number) => account.all(ofUser, { user, at }),
-    /** People with messages that have waited for an answer since `until` or earlier. */
+    /** People whose oldest unanswered message arrived at `until` or earlier. */
     people: (until: number, at: number) => account.all(people, { until, at }),
     /** The state of the account's direct messages with choices. */
     choices: (seqs: number[], at: number) => account.all(choices, { seqs: JSON.stringify(seqs), at }),

@@ -111,7 +111,7 @@ const addBlockedSend = statement(`
 
 const aliases = `(SELECT json_group_array(agents.alias) FROM agents
   WHERE agents.account_id = :account AND agents.id IN (SELECT value FROM json_each(verdicts.agent_ids)))`
-// A sender sees only the redacted kinds of content if the guardrail belongs to another account.
+// Of another account's guardrail, a sender sees only which kinds of content it redacted. Callers omit its name.
 const ofMessage = query<VerdictOfMessage>(`
   SELECT verdicts.account_id = :account AS is_own, verdicts.guardrail_name AS guardrail, verdicts.direction,
     verdicts.action, verdicts.kinds, ${aliases} AS agents

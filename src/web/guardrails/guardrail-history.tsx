@@ -18,7 +18,7 @@ export const verdictActions = [
   'failed',
 ] as const satisfies VerdictAction[]
 
-/** Each action's name and colour in charts. */
+/** Each action's name and colour in charts. The accent colour is green, which stands for success. */
 const verdictSeries = {
   blocked: { name: 'Blocked', colour: 'warning' },
   held: { name: 'Held', colour: 'ink' },

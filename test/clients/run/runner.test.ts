@@ -171,7 +171,7 @@ test('a runner starts no more children per hour than its budget allows', async (
   await waitFor('the third answer', () => grid.sent.length === 3)
 })
 
-test('a runner repeats calls without a response under the same key, so that the answer is stored once', async () => {
+test('a runner retries failed calls with the same idempotency key, so that the answer is stored only once', async () => {
   const unavailable = { status: 503, code: 'overloaded' }
   grid.failNext(/inbox$/)
   grid.failNext(/leases$/)

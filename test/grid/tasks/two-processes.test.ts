@@ -42,7 +42,7 @@ test('a stream of one process soon gets events from another process', async () =
     await done
     doneAt.push(performance.now())
   }
-  // Waits for the first value, because it includes all earlier events.
+  // Wait for the first value. It is a snapshot, so earlier events do not arrive separately.
   await waitFor('the stream', () => hasBegun)
   await step(readMessages(bob, {}))
   for (let n = 0; n < 20; n++) await step(updateTask(bob, { taskId: id, state: 'working', text: `note ${n}` }))
