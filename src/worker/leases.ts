@@ -39,7 +39,7 @@ export class LeaseRecovery {
     this.#store = store
   }
 
-  /** Runs before the process is ready. Leases of a local file are all released, because their holders are gone. */
+  /** Runs before the process is ready. All leases in a local file are released, because their holders are gone. */
   async start(): Promise<void> {
     if (this.#store.durability === 'remote') return await this.heartbeat()
     const { global: { instances }, deps: { now } } = this.#store

@@ -7,7 +7,7 @@ import { removedTables } from '../../store/account/retention.ts'
 import { authorize } from '../authorize.ts'
 
 const messagesAtATime = 200
-/** Limits the size of a unit, because a row has 64 KiB. */
+/** Limits the size of a unit, because an upload row has up to 64 KiB. */
 const uploadRowsAtATime = 25
 
 export interface Erased {

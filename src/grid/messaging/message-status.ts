@@ -67,11 +67,11 @@ interface MessageStatus {
   timeline: TimelineEntry[]
   leftOut: number
   guardrails: GuardrailEntry[]
-  /** The hosts that a guardrail of a person sent the text to. */
+  /** The hosts to which a person's guardrail sent the text. */
   sharedWith?: string
 }
 
-/** The actions of a guardrail on a message. Of another account's guardrail, only the masked kinds are shown. */
+/** What a guardrail did to a message. For another account's guardrail, only the kinds of redacted content are shown. */
 interface GuardrailEntry {
   action: VerdictAction
   kinds: string[]
@@ -82,7 +82,7 @@ interface GuardrailEntry {
 
 const maxGuardrails = 100
 
-/** Returns the readers and the timeline of the caller's message. Of other accounts, shows only reads and replies. */
+/** Returns the readers and timeline of the caller's message; for other accounts' agents, only reads and replies. */
 export async function messageStatus(account: AccountStore, messageId: string): Promise<MessageStatus> {
   const sender = callingAgent(account.actor)
   const [message, recipients, held, further, verdicts] = await Promise.all([
@@ -178,7 +178,7 @@ function eventsOf(recipient: RecipientStatus, remote: RemoteEvent[] = []): Timel
   if ((state === 'expired' || state === 'retracted') && readAt !== null) {
     events.push({ alias, event: state, at: readAt })
   }
-  // Only the recipient's account may see when the agent waits and the events in its inbox.
+  // Only the recipient's account may see when the agent was woken and when the message was parked.
   if (isOwn && wokenAt !== null) events.push({ alias, event: 'woken', at: wokenAt })
   if (isOwn && state === 'parked' && readAt !== null) events.push({ alias, event: 'parked', at: readAt })
   return events

@@ -18,7 +18,7 @@ import {
 import { cursorAt } from './read-again.ts'
 import { turnsOfRead } from './turns.ts'
 
-/** The latest time at which a database may execute a claim whose response was lost. */
+/** How long after a claim's response was lost the database may still execute the claim. */
 const lateClaimMs = 5 * minute
 
 /** A lease of the calling agent, for the code that sends the response: call `ack` or `release`. Neither fails. */
@@ -74,7 +74,7 @@ async function parkDamaged(account: AccountStore, leaseId: string, damaged: Dama
   }
 }
 
-/** Releases a lease. If the database refuses the write, the release is repeated later, or by the next process. */
+/** Releases a lease. If the database refuses the write, the release is retried later, or by the next process. */
 export async function release(account: AccountStore, agentId: string, leaseId: string): Promise<void> {
   const { change, deps: { log, now } } = account
   const statements = change.leases.release(agentId, leaseId, now())

@@ -31,7 +31,7 @@ export async function sendAndTakeNext(
     },
   }
   const sent = await sendMessage(account, sender, { ...input, concern }).catch((error) => {
-    // With a key, the lease stays, because a repeat gets it.
+    // With an idempotency key, the lease is kept, because a retry of the send gets it.
     if (planned && lease.key === undefined && isOutcomeUnknown(error)) releaseUnknown(account, planned.lease, error)
     throw error
   })

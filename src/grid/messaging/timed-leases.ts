@@ -56,7 +56,7 @@ async function leaseAgain(account: AccountStore, input: LeaseInput, key: string)
   const at = deps.now()
   const held = await read.timedLeases.byKey(agentId, key, at)
   if (!held) return undefined
-  // The extension protects the lease, because the first call may release it after a lost response.
+  // A later expiry protects the lease from the first call, which may release it after a lost response.
   const expiresAt = Math.max(expiryOf(input, at), held.expiresAt + 1)
   const rows = await writeParts(account, {
     extended: change.timedLeases.extend(agentId, held.id, at, expiresAt),
