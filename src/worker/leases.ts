@@ -16,8 +16,8 @@ import type { Store } from '../store/store.ts'
 const maxMissedHeartbeats = 4
 
 /**
- * The age at which a lease of this process counts as abandoned. A client may take long to read a response. If the
- * result of creating a lease was lost, the database may even create the lease long after the process gave up.
+ * The age at which a lease of this process counts as abandoned. It is high, because clients may read slowly, and the
+ * database may create a lease long after the process lost the result and gave up.
  */
 const forgottenMs = 5 * minute
 

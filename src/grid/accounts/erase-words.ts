@@ -18,7 +18,7 @@ export interface Erased {
 
 /**
  * Erases everything written by agents of the account that have or had this alias, including copies that other accounts
- * received. The work is done in small units: after an interruption, a repeat erases the rest. Messages from others
+ * received. The work is done in small units: after an interruption, another call erases the rest. Messages from others
  * stay, even if they quote erased text. Fails with `agent_not_found`, or for a user with `confirmation_required`.
  */
 export async function eraseWords(account: AccountStore, ref: string): Promise<Erased> {

@@ -76,7 +76,7 @@ interface GuardrailEntry {
   action: VerdictAction
   kinds: string[]
   name?: string
-  /** The agents whose guardrail acted, without `@`: the sender or recipients. */
+  /** The aliases (without `@`) of the agents whose guardrail acted: the sender or recipients. */
   agents?: string[]
 }
 
@@ -145,7 +145,7 @@ const order: TimelineEntry['event'][] = [
   'replied',
 ]
 
-/** Returns the events while the message was held. `alias` is its recipient. Omits deciders of another account. */
+/** Returns the events while the message was held. `alias` is its recipient's. Omits deciders of another account. */
 function holdEvents(
   { state, isOwn, heldAt, expiresAt, decidedAt, decider, reason, edited, deciders }: HeldStatus,
   alias: string,
@@ -167,7 +167,7 @@ function deliveryOfHeld(
   return state === 'joined' ? 'held' : state
 }
 
-/** Returns the events of a delivery. `remote` contains those at one of the account's remote agents. */
+/** Returns the events of a delivery. `remote` contains the events at a remote agent of the account. */
 function eventsOf(recipient: RecipientStatus, remote: RemoteEvent[] = []): TimelineEntry[] {
   const { alias, type, state, createdAt, wokenAt, readAt, isOwn } = recipient
   const events: TimelineEntry[] = [{ alias, event: 'stored', at: createdAt }]

@@ -105,8 +105,8 @@ export interface Claim extends Pick<Batch, 'messages' | 'remaining' | 'turns'> {
 /**
  * Leases the oldest unread messages of the calling agent: at most `limit`, and not more than fit into `maxChars`. A
  * longer first message is leased alone and shown shortened. The caller acks the lease once the response is sent, or
- * releases it; if the process dies first, it is released. `wokenAt` is when a wait ended. See docs/delivery.md,
- * "Reading".
+ * releases it; if the process dies first, it is released. `wokenAt` is when the wait for them ended. See
+ * docs/delivery.md, "Reading".
  */
 export async function readMessages(account: AccountStore, input: PageSize, wokenAt?: number): Promise<Batch> {
   const { agentId } = callingAgent(account.actor)

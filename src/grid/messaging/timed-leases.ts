@@ -49,7 +49,7 @@ export async function leaseMessages(account: AccountStore, input: LeaseInput, wo
   return leasedUntil(account, options.expiresAt, claim)
 }
 
-/** Returns the lease that the first send with this key took, extended for a repeat. */
+/** Returns the lease that the first send with this key took, extended for a retry. */
 async function leaseAgain(account: AccountStore, input: LeaseInput, key: string): Promise<TimedLease | undefined> {
   const { agentId } = callingAgent(account.actor)
   const { change, deps, read } = account
@@ -150,7 +150,7 @@ export async function releaseMessages(account: AccountStore, part: LeasePart): P
   return found
 }
 
-/** Releases a lease that the caller did not get, unless a repeat has taken it or ended it. */
+/** Releases a lease that the caller did not get, unless a retry has taken it or ended it. */
 export async function releaseUntaken(account: AccountStore, leaseId: string, expiresAt: number): Promise<void> {
   const { agentId } = callingAgent(account.actor)
   const { change, deps } = account
