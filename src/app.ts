@@ -175,7 +175,7 @@ function isRpcPath(path: string): boolean {
   return path.startsWith('/mcp/') || path.startsWith('/a2a/') || path === '/api/v1/grid'
 }
 
-/** Returns the worker's outgoing requests whose bodies have the format of API responses. */
+/** Returns the functions that make the worker's outgoing requests with bodies in the format of API responses. */
 export function outboxAttempts(store: Store): { push: ReturnType<typeof pushAttempt> } {
   return { push: pushAttempt(store) }
 }

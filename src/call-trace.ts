@@ -51,7 +51,7 @@ export class CallTrace {
   readonly spans: CallSpans | undefined
   /** The error code of a refused call: a grid code or a JSON-RPC code. */
   code?: string
-  /** Settles when the call ends, if it outlives the start of its response. */
+  /** Set if the call continues after its response has started. Settles when the call ends. */
   ended?: Promise<unknown>
   readonly #log: Log
   #account: AccountTrace | undefined

@@ -1,6 +1,6 @@
 /**
- * Entry point of the commands that need no database, in the package that a grid serves to clients. It loads only these,
- * because coding clients wait for the command `hook`.
+ * Entry point of the commands that need no database, in the package that a grid serves to clients. It loads only these
+ * commands so that it starts fast, because coding clients wait for the command `hook`.
  */
 import process from 'node:process'
 import { hook } from './cli/hook.ts'

@@ -50,7 +50,7 @@ export interface EmailSender {
 export interface Deps extends Telemetry {
   readonly config: Config
   readonly limits: Limits
-  /** The wall clock, in milliseconds since the epoch. No code may use another one. */
+  /** The wall clock, in milliseconds since the epoch. No code may use another clock. */
   readonly now: () => number
   readonly log: Log
   /** Sends requests to servers named by users. No code may bypass it. */

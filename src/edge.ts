@@ -53,7 +53,7 @@ export function askedOrigin(config: Config): (request: Request) => string | unde
 }
 
 /**
- * Measures and traces each call. Logs refused and slow calls, where waits for messages do not count as slow. Runs
+ * Measures and traces each call. Logs refused and slow calls. Waiting for messages does not make a call slow. Runs
  * first, so that it includes calls that later middleware refuses. See docs/operating/monitoring.md, "Logs".
  */
 export function createCallLog({ log, now, metrics, traces }: Deps): MiddlewareHandler<AppEnv> {

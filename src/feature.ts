@@ -9,7 +9,7 @@
  * * `web`: pages, settings tabs, account setting subjects, cards on core pages, sign-in methods, a script, notices,
  *   activity log sentences, and labels for the items that it reports to Attention
  * * `transport`: carries messages to its own kind of remote agents, instead of A2A
- * * `outboxes`: the requests of its own kinds of outboxes
+ * * `outboxes`: functions that make the requests of its own kinds of outboxes
  * * `followers`: statements to run for new messages or other log rows
  * * `news`: statements for messages that may concern people who are not their recipients
  * * `duties`: scheduled work; `stopping` is aborted when the process shuts down

@@ -46,7 +46,7 @@ export interface CallSpans {
   /** Called when the caller is known. The call then continues the trace named in its request. */
   trustCaller(): void
   /**
-   * Called for each message that the call reads or answers. If the call has no trace yet and is of the message's
+   * Called for each message that the call reads or answers. If the call has no trace yet and belongs to the message's
    * account, it continues the message's trace. Otherwise it links to that trace.
    */
   follow(message: { traceparent: string | null; isExternal: number }): void

@@ -7,7 +7,7 @@ import type { Store } from '../store/store.ts'
 export const callbackPath = '/a2a/v1/callbacks/:id'
 
 /**
- * Responds with 204, or 404 without a body. The request's body is ignored, because the grid trusts only responses to
+ * Responds with 204 or 404, without a body. The request's body is ignored, because the grid trusts only responses to
  * its own requests.
  */
 export function remoteCallback(store: Store): Handler {

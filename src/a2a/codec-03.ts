@@ -25,7 +25,7 @@ function checkMessage(message: ParamReader): void {
   if ((message.text('kind') ?? 'message') !== 'message') throw message.invalid('kind', 'must be "message"')
 }
 
-/** Reads a part. `kind` may be missing, because the content field implies it, or named `type`, as in 0.2. */
+/** Reads a part. `kind` may be missing, because the content field implies it, or be named `type`, as in 0.2. */
 function readPart(part: ParamReader): Part {
   const content = part.onlyOf(contentFields)
   const kind = part.text('kind') ?? part.text('type') ?? content

@@ -54,7 +54,7 @@ export interface Codec {
   writeEvent(task: TaskRef, event: TaskEvent, closes: boolean): unknown
 }
 
-/** Both versions accept the role names of both, because clients mix them up. The agent role is refused. */
+/** Both versions accept the role names of either version, because clients mix them up. The agent role is refused. */
 const roles: ReadonlyMap<string, 'user'> = new Map([['user', 'user'], ['ROLE_USER', 'user'], ['1', 'user']])
 const roleRule = 'must be "user" in A2A 0.3 and "ROLE_USER" in A2A 1.0'
 

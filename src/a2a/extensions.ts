@@ -111,8 +111,8 @@ export function extensionUris(config: Config): string[] {
 }
 
 /**
- * Returns an endpoint's extensions. An agent's endpoint needs neither routing nor a wait request, because its path
- * names the recipient and it always waits.
+ * Returns an endpoint's extensions. An agent's endpoint always waits, and its path names the recipient, so it needs
+ * neither the routing extension nor the one that requests a wait.
  */
 export function declaredExtensions(config: Config, endpoint: 'grid' | 'agent'): Record<string, unknown>[] {
   const declared = endpoint === 'grid' ? names : ['idempotency'] as const

@@ -32,7 +32,7 @@ export async function messageSend(call: MethodCall): Promise<unknown> {
   const { account, codec, connection } = call
   if (send.mode === 'receipt') return receiptOf(call, sent)
   const { id, home } = sent.task
-  // A client that was moved by a claim may repeat a send of its old account, where the task has ended.
+  // A client that a claim has moved may retry a send from its old account. That task has ended, so there is no wait.
   if (!send.returnsImmediately && home === undefined) await waitForAnswer(call, id)
   const { historyLength } = send.request.configuration
   const task = await getTask(account, id, { home, historyLength, room: roomOf(account, connection), waits: true })
@@ -82,7 +82,7 @@ async function readSend(call: MethodCall): Promise<Send> {
   const isShared = endpointAlias(aliases, request.tenant) === undefined
   const error = contentError(request, isShared)
   if (to !== undefined && (error || message.taskId !== undefined)) {
-    // An unknown recipient is reported first, before these errors and an unknown task.
+    // An unknown recipient is reported before a content error and before an unknown task.
     await resolve(account, sender, `@${to}`)
   }
   if (error && message.taskId !== undefined) await findTask(account, message.taskId, to)
@@ -119,7 +119,7 @@ async function deliver(call: MethodCall, { request, sender, to, mode }: Send): P
   return await startTask(account, sender, { ...common, to: `@${to}`, mode })
 }
 
-/** Returns what must be equal if an idempotency key is repeated: method, params, and the aliases in the path. */
+/** Returns what must be equal when an idempotency key is reused: method, params, and the aliases in the path. */
 function requestOf({ method, params, aliases }: MethodCall): string {
   return canonicalJson([method, withoutInvisibleIn(params), ...aliases])
 }

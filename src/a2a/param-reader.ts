@@ -47,7 +47,7 @@ export class ParamReader {
     return this.#text(name, maxLength) || undefined
   }
 
-  /** Reads content, whose length only the body's size limits. */
+  /** Reads content. Only the body's size limits its length. */
   content(name: string): string | undefined {
     return this.#text(name, Infinity)
   }

@@ -95,7 +95,7 @@ export async function tasksSubscribe(call: MethodCall): Promise<EventStream> {
   return new EventStream(taskItems(call, { id, contextId: task.contextId }, first, news))
 }
 
-/** Returns which tasks an endpoint shows: all of the caller's, or those with the agent in the path or the tenant. */
+/** Returns which tasks an endpoint shows: all of the caller's, or those with the agent named in the path or tenant. */
 export function scopeOf({ account, aliases, connection }: MethodCall, params: ParamReader) {
   return { recipient: endpointAlias(aliases, params.id('tenant')), room: roomOf(account, connection) }
 }

@@ -20,8 +20,8 @@ export interface RecordedCall {
 export type ActivityActor = Exclude<Actor, UserActor> | Omit<UserActor, 'role'>
 
 /**
- * Runs a verb and records one row for it, in the unit of its change, or in its own unit if the verb changed nothing or
- * failed. Therefore a verb may call `write` only once. Fails with the error of `run`, or of writing the row.
+ * Runs a verb and records one row for it, in the same unit as its change, or in a separate unit if the verb changed
+ * nothing or failed. Therefore a verb may call `write` only once. Fails with the error of `run`, or of writing the row.
  */
 export async function recordActivity<T>(
   account: AccountStore,
@@ -63,7 +63,7 @@ export async function recordActivity<T>(
 /** The old and the new value of each changed field, by name. */
 export type Changed = Record<string, [before: unknown, after: unknown]>
 
-/** Returns the changed fields, at any depth, because the names of nested fields also decide what is secret. */
+/** Returns the changed fields, nested ones by their own names, because these names also decide what is secret. */
 function differences(before: object, after: object): Changed {
   const found: Changed = {}
   for (const [name, value] of Object.entries(after)) {

@@ -87,7 +87,7 @@ export async function listenOnBun(Bun: BunRuntime, fetch: FetchHandler, options:
     port: server.port,
     async stop(graceMs) {
       await sleep(arrivingMs)
-      // Bun accepts all waiting connections while no request is served. It would reset those that it did not accept.
+      // Bun accepts all waiting connections while no request is served. The stop would reset those not yet accepted.
       const resume = scheduler.pause()
       await sleep(1)
       const stopped = server.stop()
@@ -98,7 +98,7 @@ export async function listenOnBun(Bun: BunRuntime, fetch: FetchHandler, options:
   }
 }
 
-/** Whether the idle timeout stays to limit a slow sender of a body. Bun applies it only until the body has arrived. */
+/** Whether the idle timeout stays on against slow senders of a body. Bun applies it only until the body has arrived. */
 function mayHaveBody({ headers }: Request): boolean {
   return headers.has('transfer-encoding') || (headers.get('content-length') ?? '0') !== '0'
 }

@@ -149,7 +149,7 @@ function messagesOutput(
   readOn?: string,
   { unread, turns }: { unread?: number; turns?: number } = {},
 ): ToolOutput {
-  // Most calls find no messages. A cursor is not needed then, because a caller that has read before already has one.
+  // Most calls find no messages. They need no cursor, because a caller that has read before already has one.
   if (messages.length === 0) return { text: { messages } }
   const [first] = messages
   const rest = first.shortened &&

@@ -217,8 +217,8 @@ function waitsLong(args: Record<string, unknown> | undefined): boolean {
 }
 
 /**
- * Whether the response to a call may begin before its result is ready. Only calls with small bodies may, because a body
- * counts as in flight until the response begins. See docs/security.md, "Overload".
+ * Whether the response to a call may begin before its result is ready. This is limited to calls with small bodies,
+ * because a body counts as in flight until the response begins. See docs/security.md, "Overload".
  */
 function canBeForgotten(headers: Headers): boolean {
   return Number(headers.get('content-length') ?? 0) <= formLimits.maxBytes

@@ -15,8 +15,8 @@ import { heartbeatMs, type Toolset, type WatchableInbox } from './toolset.ts'
 
 /**
  * Notifies a client of an older revision of changes to its inbox. The client need not subscribe, because the grid has
- * no sessions to store subscriptions. Fails with `method_not_allowed`, even if the credential has reached its stream
- * limit, because clients reopen a closed stream every second.
+ * no sessions to store subscriptions. Fails with `method_not_allowed`. A reached stream limit gets this error too,
+ * because clients reopen a closed stream every second.
  */
 export function inboxStream({ headers }: Request, { inbox }: Toolset): Response {
   const events = names(headers, eventStreamType) ? inbox?.watch() : undefined

@@ -98,7 +98,7 @@ const adminCatalog = toolCatalog([...adminReadTools, ...adminWriteTools], {
 })
 const signupCatalog = toolCatalog([signupTool])
 
-/** The kinds of callers, with the words for `whyUnknown`. */
+/** The kinds of callers, with the texts for `whyUnknown`. */
 const callerKinds: { catalog: ToolCatalog<never>; of: string; has: string; advice: string }[] = [
   {
     catalog: agentCatalog,

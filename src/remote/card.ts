@@ -218,7 +218,7 @@ const localHosts = /^(localhost|127\.\d+\.\d+\.\d+|0\.0\.0\.0|\[::1?\])$/
 
 /**
  * Returns an interface's address. Relative addresses are resolved against the agent's. Sample cards contain `localhost`
- * or a listening address. If the given host is also local and the ports are equal, it replaces that host.
+ * or a listening address. If the given host is also local and the ports are equal, the given host is used instead.
  */
 function ownUrl(url: string, given: string): string {
   const { origin, host, hostname, port } = new URL(given)

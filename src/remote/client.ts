@@ -67,7 +67,7 @@ export async function sendToRemote(
   try {
     return await send({ taskPushNotificationConfig: { url, token, authentication } })
   } catch (error) {
-    // The agent may have refused only the callback, because servers do not call every address. Tries again without it.
+    // The agent may have refused only the callback, because some servers do not call every address. Retries without it.
     if (!(error instanceof RemoteRefusal)) throw error
     return await send({})
   }

@@ -19,7 +19,7 @@ export function ready(store: Store): Handler {
   let answer: Promise<string[]>
   let answeredAt = -Infinity
 
-  /** Queries the database for wrong keys, at most once a second and never concurrently. */
+  /** Returns the wrong keys of this process. Queries the database at most once a second and never concurrently. */
   async function wrongKeys(): Promise<string[]> {
     if (performance.now() - answeredAt >= answerMs) {
       answeredAt = Infinity

@@ -7,7 +7,7 @@ import { explainedFolder } from '../store/start-error.ts'
 import type { BackupHistory } from '../store/global/backups.ts'
 import type { Store } from '../store/store.ts'
 
-/** Maximum delay of the attempt after a failure or a crash, which may be earlier than scheduled. */
+/** Maximum time from a failure or a crash to the next attempt, even if no backup is scheduled that early. */
 const maxRetryMs = hour
 
 /**
@@ -44,7 +44,7 @@ export async function backUpIfDue(store: Store, isStart = false): Promise<void> 
   const isRecent = (time: number) => Math.abs(at - time) < waitMs
   const waits = failed ? isRecent(failed.at) : (await backupsIn(backupDir)).some((backup) => isRecent(backup.at))
   if (waits && !isTriedAgain) return
-  // A local file has only one process. Without a recent backup its folder is new, so older claims do not count.
+  // A local file has only one process. Without a recent backup, its backup folder is new, so older claims do not count.
   const [claimed] = await store.write([backups.claim(at, store.durability === 'remote' ? waitMs - minute : minute / 2)])
   // Another process has already made the backup, or is making it.
   if (claimed.length === 0) return

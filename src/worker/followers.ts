@@ -12,7 +12,7 @@ import { addToSearch, searchBatchChars } from './search.ts'
 
 const messages = ({ messages }: Pulse) => messages
 const events = ({ events }: Pulse) => events
-/** The log's end for followers that wait until messages have been placed, because messages are not shown earlier. */
+/** The log's end for followers that wait until messages have been placed, because only these are shown. */
 const placed = ({ positions }: Pulse) => Math.max(0, positions.get('conversations') ?? 0)
 
 /** Messages per batch, or rows removed per batch when starting over. Other work runs between batches. */

@@ -16,8 +16,8 @@ import type { Store } from '../store/store.ts'
 const maxMissedHeartbeats = 4
 
 /**
- * The age at which a lease of this process counts as abandoned. A client may take long to read a response. If the
- * result of creating a lease was lost, the database may even create the lease long after the process gave up.
+ * The age at which a lease of this process counts as abandoned. It is high, because clients may read slowly, and the
+ * database may create a lease long after the process lost the result and gave up.
  */
 const forgottenMs = 5 * minute
 
@@ -39,7 +39,7 @@ export class LeaseRecovery {
     this.#store = store
   }
 
-  /** Runs before the process is ready. Leases of a local file are all released, because their holders are gone. */
+  /** Runs before the process is ready. All leases in a local file are released, because their holders are gone. */
   async start(): Promise<void> {
     if (this.#store.durability === 'remote') return await this.heartbeat()
     const { global: { instances }, deps: { now } } = this.#store

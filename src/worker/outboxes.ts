@@ -160,7 +160,7 @@ export class Outboxes {
     const { instanceId, deps: { now, traces } } = this.#store
     const spans = traces?.attempt()
     const system = this.#store.account(accountId, { type: 'system', job: 'remote-agents' })
-    // The credential id, because answer sizes are limited per credential.
+    // All outboxes of an account share this id, because the size of answers is limited per credential.
     const credentialId = `remote-agent ${accountId}`
     const account = this.#store.account(accountId, { type: 'agent', agentId, alias, credentialId })
     system.trace.spans = spans

@@ -46,7 +46,7 @@ export async function addToSearch(store: Store, batch: Batch): Promise<Statement
 }
 
 /**
- * Returns the words by which agents with their own version of the text find it. Agents above the limit cannot find it.
+ * Returns the words by which agents with their own version of a message find it. Agents above the limit never find it.
  */
 function ownWords(texts: ChangedText[]): string[] {
   const own: string[] = []

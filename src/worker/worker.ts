@@ -39,7 +39,7 @@ export async function startWorker(store: Store, attempts?: OutboxAttempts): Prom
     outboxes.duty,
     { name: 'scheduled messages', run: () => sendDue(store, stopping.signal) },
     { name: 'reservations', run: () => lookAtReservations(store) },
-    // Runs frequently, to notice tool calls before a reservation ends and tasks that end their reservations.
+    // Runs frequently, to record tool calls, which extend reservations, and to end the reservations of ended tasks.
     { name: 'calls of tools', everyMs: 15 * second, run: () => lookAtReservations(store) },
     { name: 'pauses', run: () => notifyOfPauses(store) },
     { name: 'storage', everyMs: second, run: watchStorage },

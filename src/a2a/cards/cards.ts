@@ -18,7 +18,7 @@ import type { AccountStore } from '../../store/account.ts'
 import type { Store } from '../../store/store.ts'
 import { restError } from '../../wire.ts'
 
-/** Paths where clients of each version look for the root card, and the shared endpoint itself. */
+/** Paths at which clients of each version look for the root card, and the path of the shared endpoint. */
 export const rootCardPaths = [
   '/.well-known/agent-card.json',
   '/.well-known/agent.json',
@@ -41,14 +41,14 @@ export const card10Paths = { root: `/a2a/v1/grid${path10}`, agent: `/a2a/v1/agen
 /** Paths of the extended cards, as A2A 0.3 defines them. */
 export const extendedCardPaths = ['/a2a/v1/grid/v1/card', '/a2a/v1/agents/:alias/v1/card']
 
-/** Size in bytes of the cache of signed cards, so that not every request signs a card. */
+/** Maximum size in bytes of the cache of signed cards, which avoids signing a card for every request. */
 const keptBytes = 8 * 2 ** 20
 
 /** A card as served. */
 interface SignedCard {
   text: string
   etag: string
-  /** When this process first signed it, in milliseconds since the epoch. */
+  /** When this process first signed the card, in milliseconds since the epoch. */
   since: number
 }
 

@@ -49,7 +49,7 @@ export class Signer {
 
 /**
  * Signs every text that a verifier may derive from a card, because one signature must match: the served members; the
- * 1.0 members without default values; those without empty values, as in the official libraries; this text in ASCII, as
+ * 1.0 members without default values; those without empty values, as in the official libraries; the latter in ASCII, as
  * in the Python library; and the card without security schemes, which the JavaScript library loses on fetch.
  */
 export async function signCard(

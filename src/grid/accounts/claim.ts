@@ -54,7 +54,7 @@ export async function openClaim({ global }: Store, token: string): Promise<OpenC
   return { ...claim, agents: await global.claims.agents(claim.provisionalId) }
 }
 
-/** Returns the agents that signed up with a user's address. Undefined if there are none or it is not verified. */
+/** Returns the agents that signed up with a user's address; undefined if none did, or the address is unverified. */
 export async function findClaimOffer(
   { global }: Store,
   { email, emailVerifiedAt }: SignedInUser['user'],

@@ -7,7 +7,7 @@ import { removedTables } from '../../store/account/retention.ts'
 import { authorize } from '../authorize.ts'
 
 const messagesAtATime = 200
-/** Limits the size of a unit, because a row has 64 KiB. */
+/** Limits the size of a unit, because an upload row has up to 64 KiB. */
 const uploadRowsAtATime = 25
 
 export interface Erased {
@@ -18,7 +18,7 @@ export interface Erased {
 
 /**
  * Erases everything written by agents of the account that have or had this alias, including copies that other accounts
- * received. The work is done in small units: after an interruption, a repeat erases the rest. Messages from others
+ * received. The work is done in small units: after an interruption, another call erases the rest. Messages from others
  * stay, even if they quote erased text. Fails with `agent_not_found`, or for a user with `confirmation_required`.
  */
 export async function eraseWords(account: AccountStore, ref: string): Promise<Erased> {

@@ -34,7 +34,7 @@ interface SignupInput {
 
 /** The result of a signup, which is returned once. See docs/protocol/signup.md, "Signup". */
 interface SignupResult {
-  /** A command line that contains the key and, pasted into a terminal, connects the coding clients of the machine. */
+  /** A command line that contains the key. Run in a terminal, it connects the machine's coding clients. */
   connect: string
   api_key: string
   /** Starts with `@`. */

@@ -93,7 +93,7 @@ interface AccessInput {
 }
 
 /**
- * Admits the agent that has taken a pending alias of an access list. Fails with `agent_not_found` or `invalid_input`.
+ * Confirms a pending alias on an access list, which admits its agent. Fails with `agent_not_found` or `invalid_input`.
  */
 export async function confirmAccess(account: AccountStore, input: AccessInput): Promise<void> {
   requireAdmin(account.actor)
@@ -134,7 +134,7 @@ export async function reissueKey(account: AccountStore, ref: string): Promise<{ 
     await account.write([
       agents.requireLive([agent.id]),
       keys.add({ ...keyRow(agent.id, key, account.actor), id: keyId }, at),
-      // Spares the new key, because the unit may be repeated after a lost response.
+      // Excludes the new key, because a retry after a lost response runs the unit again.
       keys.revokeOthersOfAgent(agent.id, keyId, at),
     ])
     return { agent, apiKey: key.key }

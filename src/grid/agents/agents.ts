@@ -218,7 +218,7 @@ export async function sealRemoteToken(
   return await account.seal('agents', agent.id, token)
 }
 
-/** Returns an error, so that no admin sends the stored token to another server. `field` names the token's field. */
+/** Returns an error, so that an admin cannot send the stored token to another server. `field` is the token's field. */
 export function tokenOfOtherServer(field: string): GridError {
   return invalidInput('The server address has changed: enter the token for the new server.', field)
 }

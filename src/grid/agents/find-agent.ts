@@ -68,7 +68,7 @@ export interface ListedAgent {
   last_seen: string | null
 }
 
-/** Returns a page of agents that the caller can send to, by alias. In a search, an empty page may not be the last. */
+/** Returns a page of agents that the caller can send to, by alias. An empty page of a search need not be the last. */
 export async function listAgents(
   account: AccountStore,
   input: { search?: string; public?: boolean; cursor?: string },

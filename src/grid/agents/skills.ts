@@ -146,7 +146,7 @@ export function attachSkills(account: AccountStore, agentId: string, skills: Req
   ]
 }
 
-/** Fails with `invalid_input` if the account would get too many skills. Resolves to how many of these it lacks. */
+/** Fails with `invalid_input` if the account would get too many skills. Resolves to the number of new skills. */
 export async function refuseTooManySkills(
   account: AccountStore,
   skills: Pick<SkillInput, 'name'>[],

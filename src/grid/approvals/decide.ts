@@ -33,7 +33,7 @@ const lasting: readonly GridError['code'][] = [
 
 /**
  * Delivers a held message, with `text` as its new text if given. Guardrails check it again. If it can no longer be
- * delivered, it is refused, and the reason is returned. `held` means that it now waits for the recipient's people.
+ * delivered, it is refused, and the reason is returned. `held` means that the recipient's people must now decide.
  *
  * Fails with `wrong_credential`, `message_not_found`, `already_decided`, `confirmation_required`, `invalid_input`,
  * `message_too_long`, and, while it stays held, with `guardrail_blocked`, `guardrail_unavailable` or `quota_exceeded`.
@@ -60,7 +60,7 @@ export async function approve(
   })
 }
 
-/** Refuses a held message. Its sender reads the reason. Fails as `approve` does. */
+/** Refuses a held message. Its sender gets the reason. Fails as `approve` does. */
 export async function refuse(
   account: AccountStore,
   { reason: given, ...choice }: Choice & { reason: string },

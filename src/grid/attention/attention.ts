@@ -190,8 +190,8 @@ export { maxCounted, maxOfKind }
 /** How old an agent's oldest unread message, or a question to a person, must be to need attention. */
 const unreadForLongMs = hour
 /**
- * A server needs a person after this many failures in a row. Pages show it immediately; webhooks are notified after an
- * hour.
+ * A server that failed this many times in a row needs a person. Pages show the problem immediately; webhooks are
+ * notified after an hour.
  */
 export const manyFailures = 3
 const notifiedAfterMs = hour
@@ -203,7 +203,7 @@ const tasksForMs = 7 * day
 const needyStates = [...taskFilters.failed, ...taskFilters.input, ...taskFilters.auth]
 /** The minimum number of refused calls of one caller. One or two may be mistakes. */
 const manyRefused = 3
-/** The minimum number of blocked messages of one guardrail. */
+/** The minimum number of messages blocked by one guardrail. */
 const manyBlocked = 10
 const maxLong = 10
 /** Key age limits: since the last use, since creation for unused keys, and since creation for all. */
@@ -368,7 +368,7 @@ export async function findConditions(account: AccountStore): Promise<Condition[]
     // A used quota has twice the level of a nearly used one.
     ...all('quota', quotas, ({ quota, used, max }) => ({ subject: quota, since: null, level: used >= max ? 2 : 1 })),
     ...ofFeature('domain'),
-    // Has no start, because other accounts may not learn when the alias was taken.
+    // Has no start time, because other accounts may not learn when the alias was taken.
     ...all('access', access, ({ alias, partner }) => ({ subject: `@${alias} @${partner}`, since: null, level: 1 })),
     ...all('key', keys, (of) => ({ subject: of.id, since: of.lastUsedAt ?? of.createdAt, level: 1 })),
   ]

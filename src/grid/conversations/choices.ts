@@ -7,7 +7,7 @@ export interface Choices {
   offered: string[]
   /** Whether the person may still answer. */
   isOpen: boolean
-  /** The index of the person's first choice; absent if they have not answered or answered in words. */
+  /** The index of the person's first choice; absent if they have not answered, or have typed an answer instead. */
   chosen?: number
 }
 

@@ -16,7 +16,7 @@ import { listThreads, type Thread } from './threads.ts'
 
 /**
  * Which conversations a list shows: the reader's own, all, channels, or those whose newest message is unread. Members
- * see no conversations between others, because they could read only numbers there.
+ * see no conversations between others, because they could see only counts there.
  */
 export type Show = (typeof shows)[number]
 

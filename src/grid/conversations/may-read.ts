@@ -4,9 +4,9 @@
  * | messages | owner, admin | member | viewer |
  * | --- | --- | --- | --- |
  * | to or from one's own alias | all | all | has no alias |
- * | of a channel that one's alias is in | since it joined, and as below | since it joined | numbers |
- * | of another channel | since the switch | numbers | numbers |
- * | between agents | since the switch | numbers | numbers |
+ * | of a channel that one's alias is in | since it joined, and as below | since it joined | counts only |
+ * | of another channel | since the switch | counts only | counts only |
+ * | between agents | since the switch | counts only | counts only |
  *
  * The switch is `people_read_since` of the account. See docs/people.md, "People who read".
  */
@@ -64,7 +64,7 @@ export function placeOf(reader: Reader, of: { channelId: string | null; agents: 
   return of.channelId === null ? { kind: 'others' } : { kind: 'channel', channelId: of.channelId }
 }
 
-/** Returns the start of the readable period in a place; undefined if the reader sees only numbers. */
+/** Returns the start of the readable period in a place; undefined if the reader sees only counts. */
 export function readableFrom(reader: Reader, place: Place): number | undefined {
   if (place.kind === 'mine') return reader.personAlias && 0
   const bySwitch = allows(reader.role, 'manage') ? reader.peopleReadSince ?? undefined : undefined
@@ -129,8 +129,8 @@ type Reading =
 const maxNamed = 8
 
 /**
- * Records a reading before its content is shown, once per session, thread and hour. If that fails, the caller must show
- * nothing. Looks up an earlier record while `isReading` is pending.
+ * Records a reading before its content is shown, once per session, thread and hour. If recording fails, the caller must
+ * show nothing. Looks up an earlier record while `isReading` is pending.
  */
 export async function recordReading(
   account: AccountStore,

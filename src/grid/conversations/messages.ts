@@ -38,7 +38,7 @@ export interface Receipts {
   /** The recipient of a direct message; null for a post. */
   recipient: Receipt | null
   recipients: number
-  /** The number of recipients that have leased or read it. */
+  /** The number of recipients that have leased or read the message. */
   read: number
   unread: number
   parked: number
@@ -51,7 +51,7 @@ export interface ChainMessage extends ThreadMessage {
 }
 
 const pageSize = 50
-/** Limits of a page: UTF-16 units of each text, and about this many bytes of HTML in total. */
+/** Limits of a page: the UTF-16 units shown of each text, and the approximate bytes of HTML in total. */
 export const maxShown = 1_200
 const maxPageBytes = 60_000
 /** Bytes of a message without its text: times, links and names. */
@@ -90,7 +90,7 @@ export async function readPage(
   const { anchor, older, newer } = place
   const isAhead = newer > 0 && from > anchor
   const found = isAhead ? await messagesAround(account, id, place, from) : place.found
-  // One extra row in each direction shows whether there is more. Rows further away are answered messages.
+  // One extra row in each direction shows whether there is more. The other rows are messages that the page answers.
   const near = found.filter(({ seq }) => seq >= from)
   const [before, after] = [
     near.filter(({ seq }) => seq < anchor).slice(-older - 1),

@@ -26,8 +26,8 @@ const receiptsPage = 50
 const maxVerdicts = 100
 
 /**
- * Returns one message by `seq` or id, with guardrail verdicts and remote agent events. `after` is the start of a page
- * of a post's recipients.
+ * Returns one message by `seq` or id, with guardrail verdicts and remote agent events. If the message is a post,
+ * `after` is where the page of its recipients starts.
  */
 export async function openMessage(
   account: AccountStore,
@@ -86,7 +86,7 @@ async function readFound(
   return { reader, thread, message, receipts: recipient ? [recipient] : receipts }
 }
 
-/** Returns a part of a message, by the key of `listParts`. Fails with `part_not_found`, or as `openMessage` does. */
+/** Returns a part of a message by its key in `listParts`. Fails with `part_not_found`, or as `openMessage` does. */
 export async function openPart(
   account: AccountStore,
   ref: string,

@@ -46,12 +46,12 @@ export interface OpenMessage extends ThreadMessage {
 export interface OpenConversation {
   reader: Reader
   thread: Thread
-  /** The start of the readable part, in milliseconds since the epoch: 0 for all. Undefined: numbers only. */
+  /** The start of the readable part, in milliseconds since the epoch: 0 for all. Undefined: counts only. */
   since: number | undefined
   messages: OpenMessage[]
   /** Sends blocked by guardrails within the time of the page, oldest first. */
   refused: RefusedSend[]
-  /** The messages that others answer, by `id`: readable, in this conversation, and not directly before the answer. */
+  /** Messages answered on this page, by `id`: readable, in this conversation, and not directly before the answer. */
   quoted: Map<string, OpenMessage>
   /** Anchors of the previous and next page; undefined on the first and the last page. */
   older?: number
@@ -129,7 +129,7 @@ export async function openConversation(
 
 /**
  * Returns the `seq` of the first unseen message by others. If the page does not contain all unseen messages, returns
- * the number after the last seen one. Null if there is none, or if the user has never looked.
+ * the `seq` after the last seen one. Null if there is none, or if the user has seen no message yet.
  */
 function firstUnseen({ personAlias }: Reader, { seenSeq, lastSeq }: Thread, page: ThreadPage): number | null {
   if (seenSeq === 0 || seenSeq >= lastSeq) return null
@@ -139,7 +139,7 @@ function firstUnseen({ personAlias }: Reader, { seenSeq, lastSeq }: Thread, page
 
 /**
  * Yields all pages of a conversation, oldest first. Each page is read on demand, and its reading is recorded. Fails
- * with `conversation_not_found`, and `not_allowed` if the user sees only numbers.
+ * with `conversation_not_found`, and `not_allowed` if the user sees only counts.
  */
 export async function* wholeConversation(
   account: AccountStore,

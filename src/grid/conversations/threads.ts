@@ -143,7 +143,7 @@ function shown(thread: StoredThread, unread: UnreadThreads): Thread {
   }
 }
 
-/** Returns a thread's agents. An agent of another account is named by the newest message, which is from or to it. */
+/** Returns a thread's agents. For an agent of another account, takes the alias from the newest message. */
 function agentsOf({ kind, key, agents }: StoredThread, preview: StoredPreview | null): ThreadAgent[] {
   const own =
     (JSON.parse(agents) as { id: string; alias: string; isDeleted: number; isMoved: number; isHook: number }[])

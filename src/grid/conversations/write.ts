@@ -41,7 +41,7 @@ export async function writeMessage(account: AccountStore, input: NewPersonMessag
   return await sendAs(account, personAlias, input)
 }
 
-/** Answers a message as the calling user. The answer goes to its sender, or to its recipient if the user sent it. */
+/** Answers a message as the calling user. Sends to the message's sender, or to its recipient if the user sent it. */
 export async function replyToMessage(
   account: AccountStore,
   { messageId, ...input }: PersonReply,

@@ -60,8 +60,8 @@ export async function disallowService(account: AccountStore, { provider, host }:
 }
 
 /**
- * Fails with `consent_required` if one of the guardrails, with its action for this person, sends texts to a service or
- * lets others decide on them, and the person has not allowed that.
+ * Fails with `consent_required` if one of the guardrails, with its action for this person, would send texts to a
+ * service or let others decide on them without the person's consent.
  */
 export async function requireConsent(
   account: AccountStore,

@@ -90,7 +90,7 @@ async function notStored(account: AccountStore, tried: { provider: string; confi
   return { provider, config: await checkConfig(account, provider, tried.config ?? {}), token }
 }
 
-/** Returns the text as delivered if an objecting guardrail redacts. */
+/** Returns the text as it would be delivered if an objecting guardrail redacted it. */
 export function redactedText(text: string, { spans = [], replacement }: Omit<Verdict, 'raw'>): string {
   const content = { body: text }
   const { body } = replacement === undefined

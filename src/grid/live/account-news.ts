@@ -8,7 +8,7 @@ import { mayRead, placeOf, type Reader, readerOf } from '../conversations/may-re
 export const maxMissed = 200
 /** Maximum queued news for a slow reader. */
 const maxPending = 1_000
-/** Maximum age of the cached permissions that select news. */
+/** Maximum age of the cached permissions that decide which news the user gets. */
 const readerAgeMs = second
 /** How often unread messages and attention entries are counted while nothing changes. */
 export const countMs = 5 * second

@@ -33,7 +33,7 @@ export interface Finding {
 
 type Answer = Omit<Finding, 'guardrail' | 'action' | 'failure'>
 
-/** Why it gave no answer. `no turn`: others kept the checks busy, so it was not asked. */
+/** A guardrail's answer, or why it gave none. `no turn`: it was not asked, because others kept the checks busy. */
 type PossibleAnswer = Promise<Answer | { failure: string } | 'no turn'>
 
 /** The context of a check. `deadline` limits remote guardrails and starts with the first call. */
@@ -145,7 +145,7 @@ function checked({ kinds, spans = [], replacement }: Verdict): Answer {
   const lines = kinds.map((kind) => printableLine(String(kind), maxKindLength))
   const named = [...new Set(lines.filter((line) => line !== ''))].slice(0, maxKinds)
   return {
-    // An objection without a usable name still counts.
+    // An objection without a usable kind still counts.
     kinds: named.length === 0 ? ['other'] : named,
     spans: spans.filter(({ start, end }) => Number.isFinite(start) && Number.isFinite(end)),
     ...(typeof replacement === 'string' && { replacement }),

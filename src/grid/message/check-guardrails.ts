@@ -188,7 +188,7 @@ function judgedOf({ sender, recipient, draft: { message } }: OutgoingMessage, is
   return { id, recipient: recipient.label, at, senderAlias: sender.alias, conversationHash, isStored }
 }
 
-/** Fails if one side refuses. A block is stored with the idempotency key; after a failure, a repeat asks again. */
+/** Fails if one side refuses. A block is stored with the idempotency key; after a failure, a retry asks again. */
 async function refuse(outgoing: OutgoingMessage, side: Findings): Promise<void> {
   const { guarding, found } = side
   if (!isRefused(found)) return

@@ -37,7 +37,7 @@ export function choicesOf(details: string | null): string[] {
   return Array.isArray(choices) && choices.every((choice) => typeof choice === 'string') ? choices : []
 }
 
-/** Returns the choice of an answer from its details; undefined for an answer in words. */
+/** Returns the choice of an answer from its details; undefined for a typed answer. */
 export function chosenIn(details: string | null): { choice: string; index: number } | undefined {
   const parts = details === null ? undefined : memberOf(details, 'parts')
   const { choice, index } = (Array.isArray(parts) ? parts[0]?.data : undefined) ?? {}

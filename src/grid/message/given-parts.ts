@@ -38,7 +38,7 @@ function givenPart(given: Record<string, unknown>, field: string): GivenPart {
   if (typeof upload_id !== 'string' || !isId(upload_id)) throw noUpload()
   const other = ['text', 'raw', 'url', 'data'].find((name) => name in others)
   if (other) throw invalidInput(`A part has an upload or \`${other}\`. Give the other as a part of its own.`, 'parts')
-  // `asPart` requires content, so the text is empty.
+  // `asPart` requires content, so it gets an empty text in place of the upload.
   const { mediaType, filename, metadata } = checked(asPart({ text: '', ...others }))
   return {
     upload: upload_id.toLowerCase(),

@@ -278,7 +278,7 @@ function fileOf(raw: string, visitor: TextVisitor): string {
   return shown === text ? raw : Buffer.from(shown).toString('base64')
 }
 
-/** Decodes a text file, but no invalid base64: decoders disagree on where it ends, and a model may read it as text. */
+/** Decodes a text file. Skips invalid base64: decoders disagree on where it ends, and a model may read it as text. */
 function textOfFile(raw: string): string | undefined {
   if (!isBase64(raw.replace(/[\r\n]/g, ''))) return undefined
   return textOfBytes(Buffer.from(raw, 'base64'))

@@ -56,9 +56,9 @@ export interface SendInput {
   conversationId?: string
   /** After this time, readers no longer get the message if it is unread. See `expirySeconds`. */
   expiresInSeconds?: number
-  /** A send that is repeated with the same key is stored only once. Other content with the same key is refused. */
+  /** A send that is retried with the same key is stored only once. Other content with the same key is refused. */
   idempotencyKey?: string
-  /** The request that a repeat with the same key must equal. Default: the content of the send. */
+  /** What a retry with the same key must equal. Default: the content of the send. */
   request?: string
   /** The lease on the messages that this message answers. It is acked in the unit that stores the message. */
   acks?: LeasePart
@@ -75,7 +75,7 @@ export interface SendInput {
   continues?: readonly string[]
   /** The message's effect on a task. By default, a reply to a message of a task completes the task. */
   task?: TaskStep
-  /** The caller's statements in the unit that stores the message. A repeated send does not run them again. */
+  /** The caller's statements in the unit that stores the message. A retry of the send does not run them again. */
   concern?: Concern
 }
 
@@ -96,7 +96,7 @@ export interface Draft {
   text: string
   details?: A2aDetails
   continues?: readonly string[]
-  /** The hash that a repeat with the same key must match; empty without a key. */
+  /** The hash that a retry with the same key must match; empty without a key. */
   requestHash: string
   repliedTo?: RepliedTo
   message: Omit<NewMessage, 'taskId' | 'isInTaskAlone'>
@@ -119,7 +119,7 @@ export interface TaskStep {
   check?(): Promise<unknown>
 }
 
-/** A stored message and the receipt for its sender. A repeat with the same key gets the same receipt. */
+/** A stored message and the receipt for its sender. A retry with the same key gets the same receipt. */
 export interface SentMessage extends SendReceipt {
   id: string
   recipient: string
@@ -203,7 +203,7 @@ type StoredNote = Partial<SentMessage> | undefined | void
 export interface SendPart {
   /** Conditions. If one does not hold, the unit fails. */
   readonly preconditions?: readonly Statement[]
-  /** Statements that run after those of earlier concerns. They can be repeated. */
+  /** Statements that run after those of earlier concerns. They are safe to run again. */
   readonly statements?: readonly Statement[]
   /** Whether the statements have effects of their own, so that the unit must fail if the message is not stored. */
   readonly needsMessage?: boolean

@@ -149,7 +149,7 @@ function contentPart(id: string, part: unknown): { kind: string; part: StoredPar
     }
   }
   if (typeof text === 'string') return textPart('text', id, type('text/plain'), text)
-  // The media type of a `url` part describes the document at the address.
+  // The media type of a `url` part describes the document at the address, not the address itself.
   if (typeof url === 'string') return textPart('url', id, 'text/uri-list', url)
   return data === undefined ? undefined : textPart('data', id, type('application/json'), JSON.stringify(data))
 }

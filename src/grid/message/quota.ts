@@ -58,7 +58,7 @@ export async function refuseBeyondQuotas(account: AccountStore, { inbox, label }
   await refuseFullInbox(account, { inbox, label })
 }
 
-/** Fails with `quota_exceeded`, and counts the refusal for the recipient's people. */
+/** Fails with `quota_exceeded`, and counts the refusal so that the recipient's people see it. */
 export async function refuseFullInbox(account: AccountStore, { inbox, label }: Target): Promise<void> {
   const { maxUnread, day } = quotasOf(account, inbox)
   if (inbox && isReached(await account.read.usage.unread(inbox), maxUnread)) {

@@ -82,7 +82,7 @@ async function* piecesOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield await Promise.resolve(bytes)
 }
 
-/** Cleans the values in JSON, after parsing because JSON escapes control characters. */
+/** Cleans the values in JSON. Parses the JSON first, because it escapes control characters. */
 function cleanedJson(json: string): string {
   try {
     const value: unknown = JSON.parse(json)

@@ -9,7 +9,7 @@ type ShownPart = Partial<PartHandle> & Record<string, unknown>
 
 export interface ShownDetails {
   isA2a: boolean
-  /** Whether invisible characters from an older version were removed. */
+  /** Whether invisible characters that an older version stored were removed. */
   sanitized: boolean
   /** Parts that contain more than the message's text. Not empty. */
   parts?: ShownPart[]

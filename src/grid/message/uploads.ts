@@ -156,7 +156,7 @@ function stateOf({ id, received, bytes }: Upload): UploadState {
   return { upload_id: id, offset: received, bytes }
 }
 
-/** Returns details with uploads as `raw`, for guardrails, up to a limit. `messageId` may be a stored message. */
+/** Returns details with uploads as `raw`, for guardrails, up to a limit. `messageId` may name a stored message. */
 export async function withContents(
   account: AccountStore,
   { agentId }: Sender,

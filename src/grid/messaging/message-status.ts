@@ -67,22 +67,22 @@ interface MessageStatus {
   timeline: TimelineEntry[]
   leftOut: number
   guardrails: GuardrailEntry[]
-  /** The hosts that a guardrail of a person sent the text to. */
+  /** The hosts to which a person's guardrail sent the text. */
   sharedWith?: string
 }
 
-/** The actions of a guardrail on a message. Of another account's guardrail, only the masked kinds are shown. */
+/** What a guardrail did to a message. For another account's guardrail, only the kinds of redacted content are shown. */
 interface GuardrailEntry {
   action: VerdictAction
   kinds: string[]
   name?: string
-  /** The agents whose guardrail acted, without `@`: the sender or recipients. */
+  /** The aliases (without `@`) of the agents whose guardrail acted: the sender or recipients. */
   agents?: string[]
 }
 
 const maxGuardrails = 100
 
-/** Returns the readers and the timeline of the caller's message. Of other accounts, shows only reads and replies. */
+/** Returns the readers and timeline of the caller's message; for other accounts' agents, only reads and replies. */
 export async function messageStatus(account: AccountStore, messageId: string): Promise<MessageStatus> {
   const sender = callingAgent(account.actor)
   const [message, recipients, held, further, verdicts] = await Promise.all([
@@ -145,7 +145,7 @@ const order: TimelineEntry['event'][] = [
   'replied',
 ]
 
-/** Returns the events while the message was held. `alias` is its recipient. Omits deciders of another account. */
+/** Returns the events while the message was held. `alias` is its recipient's. Omits deciders of another account. */
 function holdEvents(
   { state, isOwn, heldAt, expiresAt, decidedAt, decider, reason, edited, deciders }: HeldStatus,
   alias: string,
@@ -167,7 +167,7 @@ function deliveryOfHeld(
   return state === 'joined' ? 'held' : state
 }
 
-/** Returns the events of a delivery. `remote` contains those at one of the account's remote agents. */
+/** Returns the events of a delivery. `remote` contains the events at a remote agent of the account. */
 function eventsOf(recipient: RecipientStatus, remote: RemoteEvent[] = []): TimelineEntry[] {
   const { alias, type, state, createdAt, wokenAt, readAt, isOwn } = recipient
   const events: TimelineEntry[] = [{ alias, event: 'stored', at: createdAt }]
@@ -178,7 +178,7 @@ function eventsOf(recipient: RecipientStatus, remote: RemoteEvent[] = []): Timel
   if ((state === 'expired' || state === 'retracted') && readAt !== null) {
     events.push({ alias, event: state, at: readAt })
   }
-  // Only the recipient's account may see when the agent waits and the events in its inbox.
+  // Only the recipient's account may see when the agent was woken and when the message was parked.
   if (isOwn && wokenAt !== null) events.push({ alias, event: 'woken', at: wokenAt })
   if (isOwn && state === 'parked' && readAt !== null) events.push({ alias, event: 'parked', at: readAt })
   return events

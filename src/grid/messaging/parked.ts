@@ -15,9 +15,9 @@ export async function parkedMessages(account: AccountStore) {
 }
 
 /**
- * Makes an agent's parked messages unread again, at most 500, oldest first. `agent` is an id or alias. They can be
- * released five more times. Resolves to the numbers requeued and remaining. Fails with `agent_not_found` or
- * `message_not_found`.
+ * Makes an agent's parked messages unread again, at most 500, oldest first. `agent` is an id or alias. Each of these
+ * messages can be released five more times. Resolves to the numbers of messages requeued and remaining. Fails with
+ * `agent_not_found` or `message_not_found`.
  */
 export async function requeueMessages(
   account: AccountStore,

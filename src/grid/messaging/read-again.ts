@@ -28,7 +28,7 @@ const isoPattern = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)
 
 export interface Page {
   messages: GridMessage[]
-  /** Whether more messages follow (with `last:20`: precede); `since` with the cursor continues. */
+  /** Whether more messages follow, or precede with `last:20`. To get them, pass the cursor as `since`. */
   hasMore: boolean
   cursor: string
 }

@@ -18,7 +18,7 @@ import {
 import { cursorAt } from './read-again.ts'
 import { turnsOfRead } from './turns.ts'
 
-/** The latest time at which a database may execute a claim whose response was lost. */
+/** How long after a claim's response was lost the database may still execute the claim. */
 const lateClaimMs = 5 * minute
 
 /** A lease of the calling agent, for the code that sends the response: call `ack` or `release`. Neither fails. */
@@ -74,7 +74,7 @@ async function parkDamaged(account: AccountStore, leaseId: string, damaged: Dama
   }
 }
 
-/** Releases a lease. If the database refuses the write, the release is repeated later, or by the next process. */
+/** Releases a lease. If the database refuses the write, the release is retried later, or by the next process. */
 export async function release(account: AccountStore, agentId: string, leaseId: string): Promise<void> {
   const { change, deps: { log, now } } = account
   const statements = change.leases.release(agentId, leaseId, now())
@@ -105,8 +105,8 @@ export interface Claim extends Pick<Batch, 'messages' | 'remaining' | 'turns'> {
 /**
  * Leases the oldest unread messages of the calling agent: at most `limit`, and not more than fit into `maxChars`. A
  * longer first message is leased alone and shown shortened. The caller acks the lease once the response is sent, or
- * releases it; if the process dies first, it is released. `wokenAt` is when a wait ended. See docs/delivery.md,
- * "Reading".
+ * releases it; if the process dies first, it is released. `wokenAt` is when the wait for them ended. See
+ * docs/delivery.md, "Reading".
  */
 export async function readMessages(account: AccountStore, input: PageSize, wokenAt?: number): Promise<Batch> {
   const { agentId } = callingAgent(account.actor)

@@ -13,7 +13,7 @@ import { sendMessage } from './send-message.ts'
 
 const maxAheadMs = 366 * day
 const limits = { ofAgent: 100, ofAccount: 1_000, bytes: 32 * 1024 * 1024 }
-/** Retry delays of a scheduled message after a temporary failure. */
+/** Retry delay of a scheduled message after a temporary failure. */
 const retryMs = minute
 
 /** The content of a scheduled message, as its sender provided it. */

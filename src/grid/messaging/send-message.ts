@@ -13,7 +13,7 @@ const concerns = concernsWith({ guarded, held })
 
 /**
  * Puts a message from `sender`, an agent of the account, into the inbox of another agent, or of every other member of a
- * channel. On return the message is on disk, and the lease in `acks` is acked in the same unit. A repeat under the same
+ * channel. On return the message is on disk, and the lease in `acks` is acked in the same unit. A retry with the same
  * idempotency key stores nothing and returns the first result. See docs/delivery.md, "Sending".
  *
  * Fails with `lease_not_found`, `stale_lease`, `invalid_input`, `message_too_long`, `recipient_not_found`,

@@ -10,8 +10,8 @@ import type { WaitOptions } from './wait-for-messages.ts'
 
 /**
  * Sends like `sendMessage`, and leases the next messages, in the message's unit if some are unread; otherwise `next`
- * waits for them. A repeat under the same idempotency key gets the first call's lease while it is open. Errors of
- * `next` do not fail the send, because the message is already stored.
+ * waits for them. A retry with the same idempotency key gets the first call's lease while it is open. Errors of `next`
+ * do not fail the send, because the message is already stored.
  */
 export async function sendAndTakeNext(
   account: AccountStore,
@@ -31,7 +31,7 @@ export async function sendAndTakeNext(
     },
   }
   const sent = await sendMessage(account, sender, { ...input, concern }).catch((error) => {
-    // With a key, the lease stays, because a repeat gets it.
+    // With an idempotency key, the lease is kept, because a retry of the send gets it.
     if (planned && lease.key === undefined && isOutcomeUnknown(error)) releaseUnknown(account, planned.lease, error)
     throw error
   })

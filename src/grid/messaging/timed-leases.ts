@@ -49,14 +49,14 @@ export async function leaseMessages(account: AccountStore, input: LeaseInput, wo
   return leasedUntil(account, options.expiresAt, claim)
 }
 
-/** Returns the lease that the first send with this key took, extended for a repeat. */
+/** Returns the lease that the first send with this key took, extended for a retry. */
 async function leaseAgain(account: AccountStore, input: LeaseInput, key: string): Promise<TimedLease | undefined> {
   const { agentId } = callingAgent(account.actor)
   const { change, deps, read } = account
   const at = deps.now()
   const held = await read.timedLeases.byKey(agentId, key, at)
   if (!held) return undefined
-  // The extension protects the lease, because the first call may release it after a lost response.
+  // A later expiry protects the lease from the first call, which may release it after a lost response.
   const expiresAt = Math.max(expiryOf(input, at), held.expiresAt + 1)
   const rows = await writeParts(account, {
     extended: change.timedLeases.extend(agentId, held.id, at, expiresAt),
@@ -150,7 +150,7 @@ export async function releaseMessages(account: AccountStore, part: LeasePart): P
   return found
 }
 
-/** Releases a lease that the caller did not get, unless a repeat has taken it or ended it. */
+/** Releases a lease that the caller did not get, unless a retry has taken it or ended it. */
 export async function releaseUntaken(account: AccountStore, leaseId: string, expiresAt: number): Promise<void> {
   const { agentId } = callingAgent(account.actor)
   const { change, deps } = account

@@ -17,7 +17,7 @@ export function turnsNote(turns: number): string {
   return `This conversation has had ${turns} turns within an hour with no message from a person: stop unless there is new work.`
 }
 
-/** Returns the most turns of the messages' conversations, if any is long. `long` has the turns of long ones, by key. */
+/** Returns the highest turn count of the messages' long conversations, if any. `long` has the turn counts by key. */
 export function turnsOfRead(
   reader: string,
   messages: readonly { fromAlias: string; recipient: string; conversationId: string | null }[],
@@ -43,7 +43,7 @@ export async function pauseOf(
   thread: Awaitable<{ id: number; kind: string; agents: readonly { alias: string }[] }>,
 ): Promise<{ pause: PausedConversation; perHour: number } | undefined> {
   const [paused, { id, kind, agents }] = await Promise.all([turns.paused(), thread])
-  // Two agents share their turns across all their threads; a pause names the newest.
+  // Two agents share their turns across all their threads; a pause names only the newest thread.
   const key = kind === 'pair' && agents.length === 2 ? keyOf(agents[0].alias, `@${agents[1].alias}`) : undefined
   const pause = paused.find((of) => of.threadId === id || of.key === key)
   return pause && { pause, perHour: (await turns.limits()).perHour }

@@ -14,7 +14,7 @@ const givenUpAfterMs = day
 const maxUnanswered = { timeout: 2, useless: 3 }
 
 /**
- * Makes an attempt. If it fails, it is repeated later, or `giveUp` is called with the reason. Resolves to whether the
+ * Makes an attempt. If it fails, it is retried later, or `giveUp` is called with the reason. Resolves to whether the
  * server responded correctly.
  */
 export async function withRetries(

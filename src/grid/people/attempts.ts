@@ -46,7 +46,7 @@ export async function takeAttempts(
 ): Promise<boolean> {
   const { add, has } = store.global.attempts
   const [added] = await store.write([add(attempts, limits, at)])
-  // A statement repeated after a lost response adds nothing, but its own rows exist.
+  // A statement that is retried after a lost response adds nothing, but its own rows exist.
   return added.length > 0 || await has(attempts[0].id)
 }
 
@@ -61,7 +61,7 @@ export function limitsOf(counts: readonly Count[], at: number): AttemptLimit[] {
   )
 }
 
-/** Logs an error if the last limit, the limit of the whole grid, is reached. */
+/** Logs an error if the last of `limits` is the limit of the whole grid and is reached. */
 export async function logReached(store: Store, limits: AttemptLimit[], message: string): Promise<void> {
   const limit = limits.at(-1)!
   if (limit.subject !== 'all' || await store.global.attempts.blockedSince(limit) === undefined) return
@@ -69,7 +69,7 @@ export async function logReached(store: Store, limits: AttemptLimit[], message: 
 }
 
 /**
- * Removes all attempts of a user from one address, which `pair` counts, and what this attempt added to other counters.
+ * Removes all attempts that `pair` counts (one user from one address), and what this attempt added to other counters.
  */
 export async function forgetAttempts(store: Store, pair: Count, [, ...others]: Attempt[]): Promise<void> {
   const { removeAll, remove } = store.global.attempts

@@ -44,7 +44,7 @@ export async function findEmailLinkUser(
   return link
 }
 
-/** The user of a followed link. `isUnlinked`: they lost a provider's identity, see `proveAddress`. */
+/** The user of a followed link. `isUnlinked`: the user lost an identity at a sign-in provider, see `proveAddress`. */
 export interface Proved {
   userId: string
   isUnlinked: boolean

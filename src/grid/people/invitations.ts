@@ -186,7 +186,7 @@ async function issueInvitation(
     mayShowLink: !sender.isConfigured,
   }
   await account.write([...precedingStatements, change.team.addInvitation(row, at)])
-  // The statement checks this itself, so that a user who registers at the same moment is included.
+  // The insert decides whether the link is shown, so that a user who registers at the same moment counts.
   const isLinkShown = (await read.team.invitation(id))?.isLinkShown ?? false
   return { id, email, role, url: `${config.appUrl}/invitations/${token}`, isLinkShown }
 }

@@ -23,7 +23,7 @@ type Proof<By extends Way['by']> = (
   way: Extract<Way, { by: By }>,
 ) => Promise<Statement[]> | Statement[]
 
-/** What each way must prove: it refuses, or returns statements that check the proof again within the unit. */
+/** What each way of joining must prove. Each refuses, or returns statements that check it again within the unit. */
 const proofs: { [By in Way['by']]: Proof<By> } = {
   /** Already proved by the feature that signs people in. */
   provider: (_account, _user, { proof }) => [...proof],

@@ -76,8 +76,8 @@ export async function setUp(store: Store, token: string, input: SetUpInput): Pro
 }
 
 /**
- * Verifies an email address and password. Resolves to the user and the hash used. Takes the same time for an unknown
- * address. Fails with `sign_in_failed` or `rate_limit_exceeded`. See docs/people.md, "Signing in", and
+ * Verifies an email address and password. Resolves to the user and the password hash. Takes the same time for an
+ * unknown address. Fails with `sign_in_failed` or `rate_limit_exceeded`. See docs/people.md, "Signing in", and
  * docs/security.md, "Requests".
  */
 export async function signIn(

@@ -61,7 +61,7 @@ export async function confirmEmailChange(store: Store, token: string, userId: st
   const { global, deps: { now } } = store
   const user = await findUser(store, userId)
   await redeemEmailLink(store, 'change_email', token, [
-    // Runs before the change, because it also finds links by the old address.
+    // Runs before the address changes, because it also ends links that are stored only with the old address.
     global.links.endAll(userId, now()),
     global.users.setEmail(userId, link.email, now()),
   ])

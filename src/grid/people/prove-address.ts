@@ -7,7 +7,7 @@ import type { Statement } from '../../store/sql.ts'
 import type { Store } from '../../store/store.ts'
 import { revokeAllGrants } from '../oauth/grants.ts'
 
-/** Whether the user may be the inviter, who was shown the link. The address has not been verified since then. */
+/** Whether the user may be the inviter, who was shown the link, because the address has not been verified since. */
 export function mayBeSomebodyElse({ registeredByShownLink, emailVerifiedAt }: User): boolean {
   return registeredByShownLink && emailVerifiedAt === null
 }
@@ -60,7 +60,7 @@ export async function sortIdentities(
 
 /**
  * Uses up an email link, which verifies the address, and takes over a user who may be someone else. Resolves to whether
- * the user lost a provider's identity.
+ * the user lost an identity at a sign-in provider.
  */
 export async function proveAddress(
   store: Store,

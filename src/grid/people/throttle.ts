@@ -102,7 +102,7 @@ export async function takeRegistration(store: Store, address: string): Promise<v
 
 const signIns = { name: 'sign-ins', what: 'Too many sign-in attempts.' }
 
-/** Counts an attempt. Fails if a limit of `limited` is reached. Resolves to a function that undoes the first count. */
+/** Counts an attempt. Fails if a limit of `limited` is reached. Resolves to a function that calls `forgetAttempts`. */
 export async function take(
   store: Store,
   counts: Count[],

@@ -26,7 +26,7 @@ export const temporary: readonly GridError['code'][] = [
 
 /**
  * Sends the remote agent's answer, question or failure to the message's sender. Resolves to null, or to the reason why
- * the sender did not get it. Can be repeated.
+ * the sender did not get it. Safe to repeat.
  */
 export async function deliverAnswer(
   attempt: Attempt,

@@ -9,7 +9,7 @@ import { isSameSecret } from '../../lib/secrets.ts'
 import type { Callback } from '../../remote/client.ts'
 import type { Store } from '../../store/store.ts'
 
-/** Returns a message's callback URL. Undefined if agents cannot reach this grid. Each attempt has the same token. */
+/** Returns a message's callback URL; undefined if agents cannot reach this grid. All attempts have the same token. */
 export function callbackOf(config: Config, secret: string, message: string): Callback | undefined {
   if (!parseAllowedTarget(config.baseUrl, config)) return undefined
   return { url: `${config.baseUrl}/a2a/v1/callbacks/${message}`, token: tokenOf(secret, message) }

@@ -101,7 +101,7 @@ export async function followRemoteTask(attempt: Attempt): Promise<boolean> {
     write(
       remoteAgents.putRemoteTask(actor.agentId, { ...remoteTask!, dueAt: null, error: null, ...change }, deps.now()),
     )
-  // The question was removed, so there is nothing to answer.
+  // Without a remote task or its message, there is nothing to answer.
   if (!remoteTask?.taskId || !message) {
     if (remoteTask) await put({ state: 'ended' })
     return true
@@ -120,7 +120,7 @@ export async function followRemoteTask(attempt: Attempt): Promise<boolean> {
   })
 }
 
-/** Passes on an answer. Resolves to the state of the remote task. */
+/** Forwards an answer to the message's sender. Resolves to the state of the remote task. */
 async function passedOn(
   attempt: Attempt,
   message: InboxMessage,

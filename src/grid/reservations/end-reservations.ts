@@ -10,7 +10,7 @@ import { authorize } from '../authorize.ts'
 import { retryOnConflict } from '../retry-on-conflict.ts'
 import { checkNames } from './names.ts'
 
-/** How long after a refusal an agent is notified when the name becomes free. */
+/** An agent is notified that a name became free only if it was refused the name at most this long ago. */
 export const wantedMs = hour
 const maxRead = 1_000
 const maxListed = 5
@@ -53,7 +53,7 @@ export async function endDue(account: AccountStore, ids: readonly string[], isOf
   )
 }
 
-/** Ends one agent's reservations. `why`: the reason in the notice to the agent, unless it ended them itself. */
+/** Ends one agent's reservations. `why` is the reason in the notice to the agent; without `why`, it gets no notice. */
 async function end(
   account: AccountStore,
   ids: readonly string[],

@@ -22,7 +22,7 @@ export const acks: Concern = {
   },
 }
 
-/** Acks the messages that a repeated send answers, unless the first send did so. */
+/** Acks the messages that a retried send answers, unless the first send did so. */
 export async function ackAgain(account: AccountStore, part: LeasePart): Promise<void> {
   const { move, close } = account.change.timedLeases.ack(leasedBy(account.actor, part), newId(), account.deps.now())
   await account.write([move, close])

@@ -14,7 +14,7 @@ import { paysToken } from './pays-token.ts'
 export function concernsWith({ guarded, held }: Record<'guarded' | 'held', Concern>): readonly Concern[] {
   return [
     accepts,
-    // After `accepts`, because it checks the result of its statement.
+    // After `accepts`, because `fits` checks the result of the statement of `accepts`.
     fits,
     delivers,
     inTurn,
@@ -24,7 +24,7 @@ export function concernsWith({ guarded, held }: Record<'guarded' | 'held', Conce
     guarded,
     acks,
     answers,
-    // After `answers`, because it changes the task created there.
+    // After `answers`, because `held` changes the task that `answers` creates.
     held,
     once,
   ]

@@ -14,7 +14,7 @@ import { holdingRule } from './match-rules.ts'
 const guardrailHoldMs = day
 
 /**
- * Returns the rule or guardrail that holds a message, if any, of either account: the sender's account comes first.
+ * Returns the review of a message that a rule or guardrail of either account holds; the sender's account comes first.
  * `decided`: in how many of the two accounts people have already decided. Messages from the grid itself are never held.
  */
 export async function holdOf(outgoing: OutgoingMessage, before: Review, decided = 0): Promise<Review | undefined> {

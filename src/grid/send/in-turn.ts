@@ -47,8 +47,8 @@ export const inTurn: Concern = {
 }
 
 /**
- * Returns what is known of a message's conversations before the message that it replies to was read. A reply belongs to
- * the conversation of that message, unless it names a different one, and counts hops.
+ * Returns what is known of a message's conversations before the message that it replies to was read. Unless a reply
+ * names a different conversation, it belongs to the conversation of that message. A reply also counts hops.
  */
 export function readTurns(account: AccountStore, { agentId, alias }: Sender, input: SendInput): Promise<ReadTurns> {
   const key = keyOf(alias, labelOf(input.to))
@@ -181,8 +181,8 @@ async function pausedError(account: AccountStore, label: string, { key, agents }
 }
 
 /**
- * Returns the number of answers that led to a message: one more than for the message it replies to. `metadata.hops`
- * counts as one.
+ * Returns the number of answers that led to a message: one more than for the message it replies to. A higher count in
+ * `metadata.hops` also counts as only one more.
  */
 export function hopsOf(sender: Sender, repliedTo: Draft['repliedTo'], details: Draft['details']): number {
   const given = numberOf(details?.metadata?.hops)

@@ -1,4 +1,4 @@
-/** Idempotency keys: a repeated send with the same key stores nothing. See docs/delivery.md, "Idempotency keys". */
+/** Idempotency keys: a retried send with the same key stores nothing. See docs/delivery.md, "Idempotency keys". */
 import { GridError } from '../../errors.ts'
 import { digestOf } from '../../lib/digest.ts'
 import { hasAtMost, wellFormed } from '../../lib/text.ts'
@@ -13,7 +13,7 @@ import { presenceAt } from './commit.ts'
 export const keyLifetimeMs = 7 * day
 const maxKeyLength = 200
 
-/** A call's key, and the hash that a repeat must match. Null and empty without a key. */
+/** A call's key, and the hash that a retry must match. Null and empty without a key. */
 export interface Keyed {
   key: string | null
   requestHash: string
@@ -32,7 +32,7 @@ function checkKey(key: string): string {
   return key
 }
 
-/** Returns a call's key and the hash that a repeat must match, if it has a key. Fails with `invalid_input`. */
+/** Returns a call's key and the hash that a retry must match, if it has a key. Fails with `invalid_input`. */
 export function keyOf(key: string | undefined, request: () => string): Keyed {
   return key === undefined ? { key: null, requestHash: '' } : { key: checkKey(key), requestHash: digestOf(request()) }
 }
@@ -62,7 +62,7 @@ export async function findRepeat(
   return { sent: { ...sent, ...(sanitized && { sanitized }), ...stored }, home: home ?? undefined }
 }
 
-/** Returns the value that a repeat of a send must equal: the caller's own value or the content. */
+/** Returns the value that a retry of a send must equal: the caller's own value or the content. */
 export function requestOf(
   { to, replyToMessageId, conversationId, expiresInSeconds, request }: SendInput,
   text: string,
@@ -78,7 +78,7 @@ export async function repeated(account: AccountStore, sent: SentMessage, acks?: 
   return await withPresence(account, sent)
 }
 
-/** Adds the recipient's current presence to the first send's receipt, for a repeat. */
+/** Adds the recipient's current presence to the first send's receipt, for a retry. */
 export async function withPresence(account: AccountStore, sent: SentMessage): Promise<SentMessage> {
   if (sent.recipientUnread === undefined) return sent
   const agent = await account.read.agents.byAlias(sent.recipient.slice(1))

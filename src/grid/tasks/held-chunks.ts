@@ -30,7 +30,7 @@ export async function heldBefore(
   return { id, chunk: later.step!.chunk!, parts: withText(body, a2a, given) }
 }
 
-/** Joins the held content with the message that now includes it. It is then no longer decided on separately. */
+/** Joins the held content with the message that now includes it, so that people decide only on that message. */
 export function joinPart(
   { change: { held } }: AccountStore,
   { id }: HeldArtifact,

@@ -21,7 +21,7 @@ export interface PushConfigInput extends PushSecrets {
   url: string
   scheme?: string
   version: PushConfig['version']
-  /** The URL's path in the request, for errors. */
+  /** The path of the URL's field in the request, for errors. */
   urlField: string
 }
 

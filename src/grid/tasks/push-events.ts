@@ -26,7 +26,7 @@ export type SendNotice = (attempt: Attempt, notice: PushNotice) => Promise<numbe
 
 /** Timeout of one attempt, so that a slow webhook does not block others. */
 const maxAttemptMs = 10 * second
-/** The pause of a webhook while other tasks of its account use the memory that a complete task needs. */
+/** How long a webhook pauses while other tasks of its account use the memory that a complete task needs. */
 const noRoomMs = 5 * second
 
 /** Sends a webhook's pending events, one at a time. Resolves like an `OutboxAttempt`. */

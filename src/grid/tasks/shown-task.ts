@@ -72,7 +72,7 @@ async function partsOf(
   const split = rows.filter(({ a2a }) => a2a?.includes('"part_id"')).map(({ messageId }) => messageId!)
   const apart = split.length > 0 ? await tasks.parts(end, agentId, ids, split) : []
   return new Map(apart.map((part) => {
-    // Too long for a task, so it becomes a URL from which the client fetches the content with its own key.
+    // An upload is too long for a task, so it becomes a URL from which the client fetches the content with its own key.
     const isUpload = part.encoding === 'upload'
     return [part.id, isUpload ? { ...part, isUrl: true, content: `${config.baseUrl}/api/v1/parts/${part.id}` } : part]
   }))

@@ -48,7 +48,7 @@ export interface SentTask {
   sent: SentMessage
   /** `home`: the client's earlier account, which the task belongs to. */
   task: Pick<TaskRow, 'id' | 'contextId' | 'mode'> & { home?: string }
-  /** Set if the message repeats one of an open task and was therefore not sent again. */
+  /** Set if the message repeats an earlier message of an open task and was therefore not sent. */
   isDuplicate?: true
 }
 
@@ -56,7 +56,7 @@ const maxTaskMs = 7 * day
 /** The text that a recipient reads if a message has only files or data. */
 const noText = 'This message has no text. Its content is in a2a.parts.'
 
-/** Sends a message that creates a task, in one unit. A repeat returns the existing task. */
+/** Sends a message that creates a task, in one unit. A retry returns the existing task. */
 export async function startTask(account: AccountStore, sender: Sender, input: NewTask): Promise<SentTask> {
   const request = input.request ?? canonicalJson([input.to, input.message, input.contextId ?? null])
   const repeat = await repeatOf(account, sender, input.idempotencyKey, request)

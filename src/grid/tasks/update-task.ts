@@ -51,7 +51,7 @@ const noText = 'This message has no text.'
 /**
  * Changes a task whose recipient is the calling agent. Content without a state or an artifact is the answer and
  * completes the task. Appends without a key within a tenth of a second become one event. The call returns when the
- * update is on disk. A repeat returns the current task.
+ * update is on disk. A retry returns the current task.
  *
  * Fails with `task_not_found`, `unsupported_operation` (the task has ended), `payload_too_large`, `invalid_input`,
  * `idempotency_conflict`, or like `sendMessage`.
@@ -102,7 +102,7 @@ interface Updating {
   once?: Once
 }
 
-/** An update's key, and the content that a repeat with the same key must match. */
+/** An update's key, and the content that a retry with the same key must match. */
 interface Once {
   idempotencyKey: string
   request: string

@@ -191,7 +191,7 @@ function tooManyStreams({ waiting, actor }: AccountStore): GridError {
   return refusal('task-streams', reached, 'streams of tasks', 'Close one, or try again later.', 5)
 }
 
-/** Yields the events after a number. `bytes` is approximately what the task used before them. */
+/** Yields the events after a number. `bytes` is approximately the size of the task before these events. */
 async function* eventsOf(
   account: AccountStore,
   id: string,
