@@ -9,8 +9,8 @@ import { blob, foreignKey, index, integer, primaryKey, sqliteTable, text, unique
 const flag = (name: string) => integer(name, { mode: 'boolean' })
 
 /**
- * The id of the attempt that last used the row. A unit that is repeated because its result was lost recognizes its
- * attempt.
+ * The id of the attempt that last used the row. By this id, a unit that is retried because its result was lost
+ * recognizes that it was already committed.
  */
 const usedBy = () => text('used_by')
 
@@ -53,11 +53,11 @@ export const accounts = sqliteTable('accounts', {
   /** Whether the texts of blocked messages are kept, so that the account's people can read them. */
   peopleSeeContents: flag('people_see_contents').notNull().default(false),
   turnLimits: text('turn_limits', { mode: 'json' }).$type<{ warn?: number; perHour?: number; hops?: number }>(),
-  /** Since when owners and admins may read the agents' conversations. 0: all of them; null: none. */
+  /** Owners and admins may read the agents' conversations from this time on. 0: all of them; null: none. */
   peopleReadSince: integer('people_read_since'),
   /** When the account was deleted, or its removal began. Only owners see it, and can restore it for 7 days. */
   deletedAt: integer('deleted_at'),
-  /** The account's own limits; null for the limits in the settings. */
+  /** The account's own limits. If a limit is null, the one in the settings applies. */
   messagesPerDay: integer('messages_per_day'),
   megabytesPerDay: integer('megabytes_per_day'),
   maxAgents: integer('max_agents'),
@@ -159,7 +159,7 @@ export const totps = sqliteTable('totps', {
   /** The time step of the last accepted code. Codes of this or an earlier step are refused. */
   lastStep: integer('last_step').notNull().default(0),
   createdAt: integer('created_at').notNull(),
-  /** Null until the user has entered a first code. Only then is the app a second factor. */
+  /** Null until the user has entered a first code. Until then, the app does not count as a second factor. */
   confirmedAt: integer('confirmed_at'),
   usedBy: usedBy(),
 })
@@ -259,7 +259,7 @@ export const agents = sqliteTable('agents', {
   automated: flag('automated').notNull().default(false),
   /** The agent's plain reply is returned over A2A as a message instead of a task result. */
   messageReplies: flag('message_replies').notNull().default(false),
-  /** Whether A2A calls wait for the agent's answer. `auto`: while it is connected or has messages on a timed lease. */
+  /** Whether A2A calls wait for an answer. `auto`: only if the agent is connected or has messages on a timed lease. */
   callersWait: text('callers_wait', { enum: ['auto', 'yes', 'no'] }).notNull().default('auto'),
   /** The account to which the agent was moved with its id and alias. This row counts as deleted. */
   movedTo: text('moved_to').references(() => accounts.id),
@@ -317,7 +317,7 @@ export const trials = sqliteTable('trials', {
   used: integer('used').notNull().default(0),
   max: integer('max').notNull(),
   expiresAt: integer('expires_at').notNull(),
-  /** When the end of the trial was noticed. The trial remains ended if the clock is set back. */
+  /** When the trial was found to have ended. From then on it stays ended, even if the clock is set back. */
   endedAt: integer('ended_at'),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.agentId] }),
@@ -427,11 +427,11 @@ export const reservations = sqliteTable('reservations', {
   name: text('name').notNull(),
   shared: flag('shared').notNull(),
   note: text('note').notNull(),
-  /** The task that ends the reservation when it ends, and that task's account. */
+  /** The task whose end also ends the reservation, and that task's account. */
   taskId: text('task_id'),
   taskHome: text('task_home'),
   createdAt: integer('created_at').notNull(),
-  /** The requested duration. Tool calls of the agent extend the reservation by this time. */
+  /** The requested duration. Tool calls by the agent extend the reservation by this duration. */
   lengthMs: integer('length_ms').notNull(),
   endsAt: integer('ends_at').notNull(),
   /** When the agent last called a tool, as of the last check, and the time of that check. */
@@ -590,7 +590,7 @@ export const guardrailExceptions = sqliteTable('guardrail_exceptions', {
   foreignKey({ columns: [t.accountId, t.guardrailId], foreignColumns: [guardrails.accountId, guardrails.id] }),
 ])
 
-/** Blocked sends with an idempotency key. A repeated send gets the same error. Kept for 7 days. */
+/** Blocked sends with an idempotency key. A retried send gets the same error. Kept for 7 days. */
 export const blockedSends = sqliteTable('blocked_sends', {
   accountId: text('account_id').notNull(),
   agentId: text('agent_id').notNull(),
@@ -628,7 +628,7 @@ export const messages = sqliteTable('messages', {
   trialNumber: integer('trial_number'),
   /** Invisible characters were removed before storing. */
   sanitized: flag('sanitized').notNull().default(false),
-  /** Length of the reply chain: the length for the answered message, plus one. */
+  /** Length of the reply chain: one more than for the answered message. */
   hops: integer('hops').notNull().default(0),
   /** The hosts to which people's guardrails sent the text, separated by a comma and a space; null for none. */
   sharedWith: text('shared_with'),
@@ -707,7 +707,7 @@ export const scheduledMessages = sqliteTable('scheduled_messages', {
   /** The content of the message to send: `ScheduledContent`. */
   content: text('content', { mode: 'json' }).notNull(),
   bytes: integer('bytes').notNull(),
-  /** The call's idempotency key, and the hash that a repeated call must match. */
+  /** The call's idempotency key, and the hash that a retried call must match. */
   key: text('key'),
   requestHash: text('request_hash').notNull(),
   createdAt: integer('created_at').notNull(),
@@ -795,7 +795,7 @@ export const deliveries = sqliteTable('deliveries', {
   /** The lease of the message, kept after an ack. */
   leaseId: text('lease_id'),
   releaseCount: integer('release_count').notNull().default(0),
-  /** When the message woke a waiting read or stream. Null if none was waiting, or another read took it first. */
+  /** When the message woke a waiting read or stream. Null if none was waiting, or another read was faster. */
   wokenAt: integer('woken_at'),
   /** The sender, if it belongs to another account or was moved to one. The recipient may reply to it. */
   externalId: text('external_id'),
@@ -818,7 +818,7 @@ export const deliveries = sqliteTable('deliveries', {
   // Unread and read messages have separate indexes. With one index, the planner would filter the whole history.
   index('deliveries_unread').on(t.inbox, t.seq, t.chars, t.expiresAt).where(sql`state = 'unread'`),
   index('deliveries_read').on(t.inbox, t.seq).where(sql`state = 'read'`),
-  // Messages that were released and then leased again. There are few, and the newest lease may contain one of them.
+  // Messages that were released and leased again, which the search for the newest lease reads. There are few.
   index('deliveries_redelivered').on(t.inbox, t.seq).where(sql`state = 'read' AND release_count > 0`),
   index('deliveries_sender').on(t.inbox, t.externalId).where(sql`external_id IS NOT NULL`),
   index('deliveries_external').on(t.externalMessageId).where(sql`external_message_id IS NOT NULL`),
@@ -828,7 +828,7 @@ export const deliveries = sqliteTable('deliveries', {
   index('deliveries_parked').on(t.accountId, t.readAt).where(sql`state = 'parked'`),
 ])
 
-/** Leases that are neither acked nor released. A lease abandoned because its claim's result was lost is empty. */
+/** Leases that are neither acked nor released. After a claim whose result was lost, an empty lease remains. */
 export const leases = sqliteTable('leases', {
   accountId: text('account_id').notNull(),
   agentId: text('agent_id').notNull(),
@@ -837,7 +837,7 @@ export const leases = sqliteTable('leases', {
   holder: text('holder').notNull(),
   createdAt: integer('created_at').notNull(),
   expiresAt: integer('expires_at'),
-  /** The lease has the id of a message whose sender waits for the answer. The lease gets the answer, not the inbox. */
+  /** The lease has the id of a message whose sender waits for the answer, which goes into the lease, not the inbox. */
   awaitsAnswer: flag('awaits_answer').notNull().default(false),
   /** The idempotency key of the send that took the lease as `next`. */
   key: text('key'),
@@ -861,7 +861,7 @@ export const instances = sqliteTable('instances', {
   id: text('id').primaryKey(),
   heartbeats: integer('heartbeats').notNull(),
   createdAt: integer('created_at').notNull(),
-  /** The clients active for agents through this process, as JSON. See docs/conversations.md, "Presence". */
+  /** The agents' clients that are active in this process, as JSON. See docs/conversations.md, "Presence". */
   present: text('present').notNull(),
   /** The ids of the keys in the process's key ring, newest first, separated by commas. */
   ring: text('ring').notNull(),
@@ -916,7 +916,7 @@ export const leaseReleases = sqliteTable('lease_releases', {
   foreignKey({ columns: [t.seq, t.inbox], foreignColumns: [deliveries.seq, deliveries.inbox] }).onUpdate('cascade'),
 ])
 
-/** Idempotency keys of sends and task updates. An agent that repeats a key repeats the same call. Kept for 7 days. */
+/** Idempotency keys of sends and task updates. An agent that reuses a key retries the same call. Kept for 7 days. */
 export const idempotencyKeys = sqliteTable('idempotency_keys', {
   accountId: text('account_id').notNull(),
   agentId: text('agent_id').notNull(),
@@ -926,7 +926,7 @@ export const idempotencyKeys = sqliteTable('idempotency_keys', {
   senderAccountId: text('sender_account_id').notNull(),
   messageId: text('message_id').notNull(),
   createdAt: integer('created_at').notNull(),
-  /** The send's receipt as JSON, which a repeated send returns again. */
+  /** The send's receipt as JSON, which a retried send returns again. */
   receipt: text('receipt'),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.agentId, t.key] }),
@@ -1012,7 +1012,7 @@ export const taskEvents = sqliteTable('task_events', {
   accountId: text('account_id').notNull(),
   taskId: text('task_id').notNull(),
   n: integer('n').notNull(),
-  /** Generated before the unit, so that a repeated unit recognizes its own event. */
+  /** Generated before the unit, so that a retried unit recognizes its own event. */
   id: text('id').notNull(),
   at: integer('at').notNull(),
   /** The new state; null if the event is about an artifact, which is in `artifacts` under the same `n`. */
@@ -1084,11 +1084,11 @@ export const remoteAgents = sqliteTable('remote_agents', {
   cardAt: integer('card_at'),
   /** Time limit for the answer to a message. */
   answerMs: integer('answer_ms').notNull().default(600_000),
-  /** The feature that delivers its messages, in a single order. Null for A2A, which has an order per sender. */
+  /** The feature that delivers the agent's messages, in one order for all senders. Null: A2A, with one per sender. */
   transport: text('transport'),
   /** Since when people have paused the sending of its messages; null while it is not paused. */
   pausedAt: integer('paused_at'),
-  /** Random. Callback tokens are derived from it. A token only permits making the grid check for news immediately. */
+  /** Random. Callback tokens are derived from it. A token only lets its holder make the grid check for news at once. */
   callbackSecret: text('callback_secret').notNull().default(sql`(hex(randomblob(32)))`),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.agentId] }),
@@ -1184,7 +1184,7 @@ export const webhooks = sqliteTable('webhooks', {
   events: text('events', { mode: 'json' }).$type<string[]>().notNull(),
   /** JSON: the secret, and the previous secret while both are used for signing. */
   ...sealedToken(),
-  /** JSON: the levels of the Attention conditions of which the webhook was notified, by kind and subject. */
+  /** JSON: by kind and subject, the level at which the webhook was notified of the Attention condition. */
   notified: text('notified').notNull().default('{}'),
   /** The most recent responses, newest first. */
   answers: text('answers', { mode: 'json' }).$type<WebhookAnswer[]>().notNull().default([]),
@@ -1207,7 +1207,7 @@ export interface WebhookAnswer {
   text: string
 }
 
-/** Pending notifications of a webhook, in order. They contain no texts, which are read when they are sent. */
+/** Pending notifications of a webhook, in order. They contain no texts. Texts are read when a notification is sent. */
 export const webhookEvents = sqliteTable('webhook_events', {
   seq: integer('seq').primaryKey({ autoIncrement: true }),
   accountId: text('account_id').notNull(),
@@ -1316,7 +1316,7 @@ export const activity = sqliteTable('activity', {
   outcome: text('outcome').notNull(),
   requestId: text('request_id'),
 }, (t) => [
-  // Makes a repeated unit fail, because the id is unique.
+  // Makes a retried unit fail, because the id is unique.
   primaryKey({ columns: [t.accountId, t.id] }),
   uniqueIndex('activity_n').on(t.accountId, t.n),
   // One index for each filter: tool, user, credential, errors, changes, and time.
@@ -1590,7 +1590,7 @@ export const pushSubscriptions = sqliteTable('push_subscriptions', {
   index('push_subscriptions_session').on(t.sessionId),
 ])
 
-/** Notifications for a browser, with one row for each thread whose messages it has not shown, or has shown recently. */
+/** A browser's notifications: one row per thread whose messages the browser did not show, or showed recently. */
 export const pushNotices = sqliteTable('push_notices', {
   accountId: text('account_id').notNull(),
   subscriptionId: text('subscription_id').notNull(),
@@ -1754,7 +1754,7 @@ export const ssoProviders = sqliteTable('sso_providers', {
   isTrusted: flag('is_trusted').notNull().default(false),
   /** Additional scopes to request, separated by spaces. */
   scopes: text('scopes').notNull().default(''),
-  /** Why the provider could not be reached when it was saved; empty if it responded. A draft cannot sign anyone in. */
+  /** Why the provider did not respond when it was saved, or empty. With a reason, it is a draft and signs nobody in. */
   draft: text('draft').notNull().default(''),
 }, (t) => [
   primaryKey({ columns: [t.accountId, t.id] }),
@@ -1769,7 +1769,7 @@ export const ssoSignIns = sqliteTable('sso_sign_ins', {
   accountId: text('account_id').notNull().references(() => accounts.id),
   issuer: text('issuer').notNull(),
   subject: text('subject').notNull(),
-  /** The user who signed in, or the removed member because of whom the sign-in was refused. Null for other refusals. */
+  /** The user who signed in. If the sign-in was refused because of a removed member, that member. Otherwise null. */
   userId: text('user_id'),
   at: integer('at').notNull(),
   outcome: text('outcome', { enum: ['ok', 'no_address', 'not_verified', 'other_domain', 'removed', 'address_taken'] })

@@ -117,7 +117,7 @@ export interface FeatureTables<R, C> {
   changes: (account: AccountDb) => C
 }
 
-/** Maximum number of accounts whose tables are cached. They take as long to create as a query, and about 6 KiB each. */
+/** Maximum number of accounts with cached tables. One account's tables cost the time of a query, and about 6 KiB. */
 const maxKept = 1_000
 
 const tableNames = Object.keys(tables) as (keyof Tables)[]

@@ -68,7 +68,7 @@ export interface AccountStore<Caller extends Actor = Actor> {
   standing(): Standing[]
   /** Opens the account of the sender of a message that this account holds, to deliver or refuse the message. */
   ofSender(held: { home: string }): AccountStore
-  /** Returns the task queries of `home`, the account in which the agent was when it made a send. */
+  /** Returns the task queries of `home`, the account that the agent belonged to when it sent the message. */
   tasksOf(home: string): Reads['tasks']
 }
 
@@ -82,7 +82,7 @@ export interface CoreHooks {
   services?(account: AccountStore): Promise<TextService[]>
   /** Statements for the unit that makes a user a member. */
   joined?(account: AccountStore, userId: string): Statement[]
-  /** The issuers that the operator, or the owner of an email address's domain, trusts for this address. */
+  /** The issuers that the operator or the owner of the email address's domain trusts for this address. */
   vouchingIssuers?(store: AcrossAccounts, email: string): Promise<string[]>
   /** Conditions that need a person's attention, for the Attention page. */
   conditions?(account: AccountStore): Promise<FeatureCondition[]>
@@ -154,7 +154,7 @@ export async function writeParts<Name extends string>(
   return found
 }
 
-/** One account's waits and streams in this process. A class, so that its fields are created on first use. */
+/** One account's waits and streams in this process. A class, because its getters create their values on first use. */
 class AccountWaiting {
   readonly #waiting: Waiting
   readonly #accountId: string
@@ -357,7 +357,7 @@ export async function writeWithActivity(
     return stored.slice(0, statements.length)
   } catch (error) {
     if (!(error instanceof GridError) || error.code !== 'write_conflict' || rows.length === 0) throw error
-    // If the result of a committed unit was lost, the repeated unit conflicts with its own rows. Then it has succeeded.
+    // If the result of a committed unit was lost, its retry conflicts with its own rows, and counts as successful.
     const [{ accountId, entry }] = rows
     if (await tablesOf(accountId).read.activity.has(entry.id)) return statements.map(() => [])
     throw error

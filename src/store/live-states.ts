@@ -41,7 +41,7 @@ export class ThreadStates {
     this.#threadId = threadId
   }
 
-  /** Whether the states were read once. Only changes after that are reported. */
+  /** Whether the states have been read at least once. Only changes after the first read are reported. */
   get isKnown(): boolean {
     return this.#isKnown
   }

@@ -77,7 +77,7 @@ interface RunningFollower {
   limit: number
   failures: number
   retryAt: number
-  /** The follower's position, and the times of its last advance and last progress log, by `performance.now()`. */
+  /** The follower's position, and since when, by `performance.now()`. `loggedAt`: when its progress was last logged. */
   stands: { position: number; since: number }
   loggedAt: number
 }
@@ -333,7 +333,7 @@ export class Loop {
     const waitMs = duty.everyMs === undefined
       ? Math.max(dueAt(duty, pulse) - this.#options.now(), running.nextAt - performance.now())
       : running.nextAt - performance.now()
-    // A repeated duty can wait for the next regular turn. An extra turn would cost a request to a remote database.
+    // A periodic duty can wait for the next regular turn. An extra turn would cost a request to a remote database.
     if (waitMs > 0) return duty.everyMs === undefined ? this.#schedule(waitMs) : undefined
     running.work = duty.run().catch((error) => {
       this.#options.log.warn('A worker task failed', { error, task: duty.name })

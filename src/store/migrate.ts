@@ -102,7 +102,7 @@ async function schemaVersion(client: Client, name: string, steps: readonly Migra
   if (tables.length === 0) return 0
   const isOurs = tables.some((table) => table.name === '__drizzle_migrations')
   const { rows } = isOurs ? await client.execute('SELECT hash FROM __drizzle_migrations ORDER BY id') : { rows: [] }
-  // The first step creates its tables in the same unit as its row.
+  // The first step creates its tables and its row in one unit, so tables without a row belong to another program.
   if (rows.length === 0) {
     throw new StartError(
       'database_not_empty',

@@ -72,13 +72,13 @@ export function restoreKeyRing(file: string | undefined): string {
     `(${command}), and enter the tokens again.`
 }
 
-/** Explains an error of opening the database at `url`. `path` is the local file. Returns other errors unchanged. */
+/** Explains an error from opening the database at `url`. `path` is the local file. Returns other errors unchanged. */
 export function explained(error: unknown, url: string, path: string | undefined): unknown {
   if (error instanceof StartError || error instanceof GridError) return error
   return path === undefined ? explainedRemote(error, url) : explainedLocal(error, path)
 }
 
-/** Explains an error of reading or creating the key ring in `file`. Returns others, such as a full disk, unchanged. */
+/** Explains why the key ring `file` cannot be opened. Returns other errors, such as a full disk, unchanged. */
 export function explainedKeyRing(error: unknown, file: string): unknown {
   const { code = '', name = '' } = Object(error) as Record<string, string>
   const isClosed = /^(EACCES|EPERM|EROFS|EISDIR|ELOOP)$/.test(code) || isDenied(name)

@@ -13,7 +13,7 @@ export function addAgent(insert: string, which: string): Query<Row>[] {
 }
 
 /**
- * The statements that add an agent's dependent rows. An agent that already has a number is not new, so a repeat changes
+ * The statements that add an agent's dependent rows. An agent that already has a number is not new, so a retry changes
  * nothing. A guardrail that sends texts to a service is attached to a person's alias only with their consent.
  */
 export function completeAgent(which: string): Query<Row>[] {

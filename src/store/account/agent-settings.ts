@@ -127,7 +127,7 @@ const update = statement(`
     remote_url = :remoteUrl, message_replies = coalesce(:messageReplies, message_replies),
     callers_wait = coalesce(:callersWait, callers_wait)
   WHERE account_id = :account AND id = :id AND deleted_at IS NULL`)
-// A different server has a different card and does not know accepted messages, so the stored state no longer applies.
+// A new server has a different card and does not know messages that the old one accepted, so the state is reset.
 const isElsewhere = `EXISTS (SELECT 1 FROM agents WHERE agents.account_id = :account AND agents.id = :id
   AND agents.deleted_at IS NULL AND agents.remote_url IS NOT :remoteUrl)`
 const leaveServer = [

@@ -11,7 +11,7 @@ export interface ApprovalRule extends Omit<Row, 'accountId' | 'deciders'> {
 
 /** An active rule. */
 export interface ActiveApprovalRule extends ApprovalRule {
-  /** The ids of person aliases whose messages the rule does not hold without the person's consent. */
+  /** The ids of the person aliases whose messages the rule does not hold, because the person has not consented. */
   exemptIds: string[]
 }
 
@@ -36,7 +36,7 @@ const active = query<ApprovalRule>(
 interface People {
   /** The members who may decide, each as id and role. */
   members: [string, string][]
-  /** The ids of the person aliases without consent to the holding of their messages, each with the user's id. */
+  /** The ids of the person aliases without consent to having their messages held, each with the user's id. */
   unasked: [string, string][]
 }
 const people = query<People>(

@@ -275,7 +275,7 @@ export const attention = {
     /** Remote agents that are paused or failed `failures` times in a row. */
     remote: (failures: number) => account.all(remote, { least: failures }),
     parked: (since: number) => account.all(parked, { since }),
-    /** Callers with at least `least` refused calls since `since`. `outcome` belongs to the last call. */
+    /** Callers with at least `least` refused calls since `since`. `outcome` is that of the last call. */
     refused: (since: number, least: number) => account.all(refused, { since, least }),
     /** Guardrails that failed to check a message since `since`, or whose last check failed. */
     failing: (since: number) => account.all(failing, { since }),
@@ -295,8 +295,8 @@ export const attention = {
 const unread = query<{ unread: number }>(`
   SELECT coalesce(sum(unread), 0) AS unread FROM agent_numbers WHERE account_id = :account`)
 /**
- * The account's programs. Those that have made calls, or are called by the grid, are connected; `first` and `last` are
- * by alias. `hasMessages`: the account has conversations. `oldest`: when the first program was created.
+ * The account's programs. A program is connected if it has made calls or the grid calls it. `first`, `last`: the first
+ * and last connected alias. `hasMessages`: the account has conversations. `oldest`: when the first program was created.
  */
 export interface AgentCounts {
   total: number
@@ -323,7 +323,7 @@ const presence = query<{ agentId: string; lastSeenAt: number | null; queue: numb
 
 export const overview = {
   reads: (account: AccountDb) => ({
-    /** The most recently seen agents, with the time and the number of unread messages, up to 100. */
+    /** The most recently seen agents, each with the time and its number of unread messages (100: 100 or more). */
     presence: (limit: number) => account.all(presence, { limit }),
     unread: async () => (await account.one(unread))!.unread,
     agents: async (since: number) => (await account.one(agentCounts, { since }))!,

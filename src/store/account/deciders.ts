@@ -14,7 +14,7 @@ export const mayDecide = `(member.account_id = held.account_id AND member.role <
     ELSE member.role = 'owner' END)`
 export const userMayDecide =
   `EXISTS (SELECT 1 FROM memberships AS member WHERE member.user_id = :user AND ${mayDecide})`
-// An unfinished artifact's chunks are decided together when the artifact ends.
+// The chunks of an unfinished artifact are decided on together, when the artifact ends.
 export const isWhole = `(held.later ->> '$.step.chunk' IS NULL OR held.later ->> '$.step.chunk.lastChunk'
   OR held.later ->> '$.step.state' IN ('completed', 'failed', 'rejected', 'input-required', 'auth-required'))`
 

@@ -2,9 +2,9 @@
 import { agentOf, inboxOf } from './inbox-message.ts'
 
 /**
- * The statement that delivers a message to an inbox, for each row of `from`, which names the message `message`. All
- * arguments are SQL. `more` sets further columns, and `chars` is a parameter by default. Run `makeDue` after an unread
- * delivery, and `takeAnswer` after an answer.
+ * The statement that delivers a message to an inbox for each row of `from`. `message` is the message's name in `from`.
+ * All arguments are SQL. `more` sets further columns, and `chars` is a parameter by default. Run `makeDue` after an
+ * unread delivery, and `takeAnswer` after an answer.
  */
 export function deliver(
   { account, agent, message = 'messages', chars = ':chars' }: {

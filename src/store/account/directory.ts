@@ -53,7 +53,7 @@ interface OtherRecipient {
   guards: number
   messageReplies: boolean
   isRemote: boolean
-  /** A remote agent that receives messages with a token of its account. */
+  /** The agent is remote, and messages are sent to it with a token of its account. */
   spendsToken: boolean
   isWaiting: boolean
 }
@@ -99,7 +99,7 @@ export const directory = {
     /** Another account's agent that accepts messages from the caller. `home` is its account. */
     recipient: (alias: string, caller: { alias: string; agentId: string }) =>
       account.one(recipient, { alias, caller: caller.alias, callerId: caller.agentId }),
-    /** Searches up to `limit` public agents, by alias, after `after` and `skip` more. Hides unreachable agents. */
+    /** Searches up to `limit` public agents after the alias `after` and `skip` others. Hides unreachable agents. */
     search: (
       search: string,
       caller: string,

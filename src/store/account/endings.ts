@@ -128,7 +128,7 @@ const noteNotices = statement(`
   WHERE leases.account_id = awaited.account_id AND leases.id = awaited.lease_id`)
 const takeNotices = statement(takeNotedAnswers(isNotice('answer')))
 
-/** An agent with unread messages to a recipient: their number, and the position of the last message. */
+/** An agent with unread messages to a recipient: how many, and the position of the last of these messages. */
 interface UnreadSender {
   agentId: string
   messages: number
@@ -172,7 +172,7 @@ export const endings = {
       account.bind(removeUploads, { id }),
       account.bind(signal, { agents: JSON.stringify([from]) }),
     ],
-    /** Notifies the senders of unread messages that the agent is deleted. Fails the unit if `notices` lacks one. */
+    /** Tells the senders of unread messages that the agent is deleted. Fails the unit if `notices` omits a sender. */
     notifySenders: (agent: string, notices: readonly DeletionNotice[], at: number): Statement[] => {
       const senders = JSON.stringify(notices.map(({ sender }) => sender))
       const values = { agent, at, notices: JSON.stringify(notices) }

@@ -1,4 +1,4 @@
-/** Erases an agent's or a person's words, and lists where copies remain. See docs/people.md, "Erasing words". */
+/** Erases what an agent or a person wrote, and lists where copies remain. See docs/people.md, "Erasing words". */
 import { type AccountDb, crossAccountStatement, query, type Statement, statement } from '../sql.ts'
 
 /** A message of the account. */

@@ -50,7 +50,7 @@ export interface TextService {
   host: string
 }
 
-/** The provider name in a person's consent to send their texts, in events of the account, to servers on a host. */
+/** The provider name of a person's consent that servers on a host get the person's texts in the account's events. */
 export const eventsProvider = 'events'
 
 /** A guardrail attached to an agent. `action`, if set, overrides the guardrail's own. */
@@ -104,7 +104,7 @@ const agentsOf = query<
   SELECT agents.id, agents.alias, agents.description, agent_guardrails.direction, agent_guardrails.action
   ${fromAgents} ORDER BY agents.alias LIMIT :limit OFFSET :offset`)
 const agentsOfTotal = query<{ n: number }>(`SELECT count(*) AS n ${fromAgents}`)
-// The services of the account's guardrails, the members who decide, and all services that the person has allowed.
+// Services of the account's guardrails, the members who decide (as a service), and services that the person allowed.
 const servicesFor = query<TextService & { allowedAt: number | null }>(`
   SELECT provider, host, max(allowed_at) AS allowed_at FROM (
     SELECT provider, host, NULL AS allowed_at FROM guardrails WHERE account_id = :account AND host IS NOT NULL

@@ -31,7 +31,7 @@ const isHeldBy = (held: string) =>
     AND held_messages.message_id = :message AND held_messages.id = ${held} AND held_messages.state = 'held')`
 const setAside = statement(`UPDATE messages SET seq = -abs(seq) WHERE ${isMessage} AND ${isHeldBy(':id')}`)
 
-// A repeated unit finds its own decision and succeeds again.
+// A retried unit finds its own decision and succeeds again.
 const requireUndecided = precondition(`EXISTS (
   SELECT 1 FROM held_messages AS held WHERE held.account_id = :account AND held.id = :held AND (
     (held.state = 'held' AND (:user IS NULL OR held.expires_at > :at AND ${isWhole} AND ${userMayDecide}))

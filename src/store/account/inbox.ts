@@ -79,10 +79,10 @@ const newestBefore = (ones: string) =>
     ORDER BY deliveries.seq DESC LIMIT 1`)
 const [unreadBefore, readBefore] = [newestBefore(unreadOnes), newestBefore(readOnes)]
 
-// Messages are leased in order, so the newest read message was in the newest lease. But a released message is leased
-// again after later ones, and that lease may be newer. The lease ids (UUIDv7) alone would depend on the clocks of
-// processes. Checking 1,000 messages may fetch as many pages, but the index shows that most inboxes have no redelivered
-// message. `+` keeps the depth out of that index's bounds, so it is computed only if there is a row.
+// Messages are leased in order, so the newest read message was in the newest lease. But a released message may be
+// leased again after later messages, and its lease is then newer. The lease ids (UUIDv7) alone would depend on the
+// clocks of processes. Checking 1,000 messages may fetch as many pages, but the index shows that most inboxes have no
+// redelivered message. `+` keeps the depth out of that index's bounds, so it is computed only if there is a row.
 const lastLease = query<{ id: string | null }>(`
   SELECT max(lease_id) AS id FROM (
     SELECT * FROM (SELECT deliveries.lease_id FROM deliveries WHERE ${readOnes} ORDER BY deliveries.seq DESC LIMIT 1)

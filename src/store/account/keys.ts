@@ -123,7 +123,7 @@ export const keys = {
   reads: (account: AccountDb) => ({
     adminKeys: () => account.all(adminKeys),
     allAdminKeys: () => account.all(allAdminKeys),
-    /** An agent's live keys, newest first. `client` fetched the key for `person`; null if `person` was shown it. */
+    /** An agent's live keys, newest first. `client` fetched a key for `person`; null if `person` was shown the key. */
     ofAgent: (agent: string, at: number) => account.all(ofAgent, { agent, at }),
     oneOfAgent: (agent: string, id: string) => account.one(oneOfAgent, { agent, id }),
     issuers: () => account.all(issuers),

@@ -50,7 +50,7 @@ export interface LeaseParts {
   messages: Statement
 }
 
-/** Each fifth return of a message from timed leases parks it. See docs/delivery.md, "Parked messages". */
+/** Every fifth return of a message from a timed lease parks the message. See docs/delivery.md, "Parked messages". */
 export const parkedAtReturns = 5
 const maxReleases = 20
 const maxWoken = 50
@@ -74,7 +74,7 @@ export const givenTo = (message: string) => `
     ORDER BY deliveries.seq LIMIT ${endedLeaseDepth})
   WHERE lease_id = ${message}`
 
-// An empty claim creates no lease. A repeated claim finds its lease and takes nothing more.
+// An empty claim creates no lease. A retried claim finds its lease and takes nothing more.
 const adding = (found: string) =>
   traffic(`
     INSERT INTO leases (account_id, agent_id, id, holder, created_at, expires_at, key, seqs)
@@ -237,7 +237,7 @@ export const leases = {
       /**
        * Leases the oldest unread messages that fit. The part `messages` returns them, oldest first, with the number of
        * messages that remain unread at this commit (100: 100 or more). Writes nothing if there are no unread messages.
-       * `wokenAt` is when a wait for them ended, or null.
+       * `wokenAt` is when a wait for these messages ended, or null.
        */
       take: (
         lease: NewLease,
@@ -267,7 +267,7 @@ export const leases = {
         account.bind(takeNoted, { agent, message, at }),
       ],
       /**
-       * Moves a message that was just delivered to `to` or to a channel from the inbox to the oldest wait that it
+       * After the delivery of a message to `to` or to a channel, moves it from the inbox to the oldest wait that it
        * answers. A post is an answer only if it is a reply.
        */
       takeAnswer: (

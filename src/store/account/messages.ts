@@ -38,8 +38,8 @@ const senderIsMember = `EXISTS (
     AND channel_members.agent_id = :from AND channels.deleted_at IS NULL)`
 
 const add = (channel: string, condition: string) =>
-  // Only a person's agent sends messages of type `human`, and it sends no others, except messages that the person wrote
-  // outside the grid and a program delivered.
+  // Only a person's agent sends messages of type `human`. It sends no other type, except for messages that the person
+  // wrote outside the grid and a program delivered.
   traffic(`
     INSERT INTO messages (account_id, id, from_agent_id, from_alias, type, recipient, channel_id, reply_to_message_id,
       conversation_id, flagged, created_at, trial_number, sanitized, hops, shared_with, via, traceparent, body, a2a)
@@ -67,7 +67,7 @@ const addPost = add(':channel', senderIsMember)
 const isStored = 'messages.account_id = :account AND messages.id = :id'
 const requireStored = precondition(`EXISTS (SELECT 1 FROM messages WHERE ${isStored})`)
 const numberOfMessage = `(SELECT messages.trial_number FROM messages WHERE ${isStored})`
-// The number is stored with the message, so counting twice changes nothing, and a refused send counts nothing.
+// Uses the number stored with the message. So a retry does not count twice, and a refused send does not count.
 const countTrial = statement(`
   UPDATE trials SET used = max(used, ${numberOfMessage})
   WHERE account_id = :account AND agent_id = :from AND EXISTS ${numberOfMessage}`)
@@ -288,7 +288,7 @@ function prepared(receipt: string) {
 function variant(receipt: string) {
   return {
     read: statement(`SELECT ${receipt} AS receipt FROM messages WHERE account_id = :account AND id = :id LIMIT 1`),
-    // Stored once, so a repeat of the send returns the first receipt.
+    // Stored once, so a retry of the send returns the first receipt.
     store: traffic(`
       UPDATE idempotency_keys SET receipt = coalesce(receipt, ${receipt})
       WHERE account_id = :account AND agent_id = :from AND key = :key AND message_id = :id

@@ -16,7 +16,7 @@ export interface HeldFinding {
   kinds: string[]
 }
 
-/** The recipient's change of a task, which waits together with the message. */
+/** The recipient's change to a task, which waits together with the message. */
 export interface HeldStep {
   state?: TaskState | null
   chunk?: { artifactId: string; append: boolean; lastChunk: boolean; name: string | null }

@@ -34,7 +34,7 @@ const ofTask = query<PushConfig>(
 )
 const isConfig = 'account_id = :account AND agent_id = :agent AND id = :id'
 const byId = query<PushConfig>(`SELECT ${columns} FROM task_push_configs WHERE ${isConfig}`)
-// A repeated unit conflicts with its own row, which stays unchanged.
+// A retried unit conflicts with its own row, which stays unchanged.
 const put = statement(`
   INSERT INTO task_push_configs (account_id, id, task_id, agent_id, config_id, url, scheme, ${sealedColumns}, version,
     sent_n, created_at)

@@ -108,7 +108,7 @@ const sending = `sending_id = (
   SELECT messages.id FROM ${unreadOnes}
     AND (${isInTime} OR messages.id = remote_outboxes.sending_id)
   ORDER BY deliveries.seq LIMIT 1)`
-// A repeated unit finds its own claim, and claims the outbox again.
+// A retried unit finds its own claim, and claims the outbox again.
 const claim = ofEach((table, row, isInbox) =>
   statement(`
     UPDATE ${table} SET ${isInbox ? `${sending},` : ''} claimed_by = :claim, tried_at = :at
@@ -177,7 +177,7 @@ export type NewRemoteTask = Omit<RemoteTask, 'createdAt' | 'attempts' | 'failing
 /** A message's progress at one remote agent. `isNext`: it is the oldest unread message of its sender. */
 export interface RemoteProgress {
   agentId: string
-  /** 0 or 1, like the next two. */
+  /** 0 or 1, like `isNext` and `isSending`. */
   isRead: number
   isNext: number
   isSending: number | null

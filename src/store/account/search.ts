@@ -207,7 +207,7 @@ export const search = {
       unreadOf?: string,
     ): Promise<FoundPlace[]> => {
       const { accountId } = account
-      // Adds the recipient's term, because an agent has far fewer messages, above all unread ones, than a word has.
+      // Adds the recipient's term: far fewer messages, above all unread ones, match a recipient than a word.
       const to = unreadOf === undefined ? [] : [idTerm('t', unreadOf)]
       const values = {
         match: matchOf(terms, personAlias ?? undefined, idTerm('a', accountId), ...to),

@@ -26,7 +26,7 @@ export interface SeenTask {
   state: TaskState
   createdAt: number
   statusAt: number
-  /** The time of its last event, if its recipient has been silent for long since then. */
+  /** The time of its last event, if its recipient has been silent since then for a long time. */
   quietSince: number | null
   clientAgentId: string
   client: string

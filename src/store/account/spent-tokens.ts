@@ -10,7 +10,7 @@ interface Limit {
 }
 
 const ofAgent = `attempts.kind = 'remote_agent' AND attempts.subject = :to AND attempts.created_at > :since`
-// Does not count the message itself, which a repeated unit has already stored.
+// Does not count the message itself, which a retried unit has already stored.
 const requireRoom = precondition(`(SELECT count(*) FROM attempts WHERE ${ofAgent} AND attempts.id <> :id) < :max`)
 const blockedSince = query<{ at: number }>(`
   SELECT created_at AS at FROM attempts WHERE ${ofAgent} ORDER BY created_at DESC LIMIT 1 OFFSET :skip`)

@@ -1,6 +1,6 @@
 /**
  * Changes of tasks. Each change is one event, which is stored only while the task has not ended. The change has effects
- * only if the event is stored. Event ids are generated before the unit, so a unit can be repeated.
+ * only if the event is stored. Event ids are generated before the unit, so a unit can be retried.
  */
 import { isOfMessage } from './inbox-message.ts'
 import { deliver, makeMessageDue } from './deliver.ts'
@@ -34,7 +34,7 @@ export interface TaskChange {
   from?: readonly TaskState[]
   message?: string | null
   reason?: string | null
-  /** The grid reports that the recipient has been silent for long. Stored only if that is still true. */
+  /** The grid reports that the recipient has been silent for a long time. Stored only if this is still so. */
   quiet?: { since: number }
 }
 
@@ -86,7 +86,7 @@ interface ChangingTasks {
 
 /**
  * The statements that change open tasks at `:at`: the event, its log row, and the task. All values are SQL. An event
- * whose number the task does not have yet is new, so a repeat changes nothing.
+ * whose number the task does not have yet is new, so a retry changes nothing.
  */
 export function changeTask(
   { which, event, state, message, reason = 'NULL', quiet = '0' }: ChangingTasks,
@@ -154,7 +154,7 @@ const addKey = statement(addingKey(`tasks
     AND (${isOpen} OR EXISTS (SELECT 1 FROM task_events WHERE ${isOfTask} AND ${isEvent}))`))
 
 const statementsAt = (end: string) => ({
-  // A repeated unit finds its own event, although the task may have ended with it.
+  // A retried unit finds its own event, although the task may have ended with it.
   requireOpen: precondition(`
     EXISTS (SELECT 1 FROM tasks WHERE ${end} AND tasks.id = :task AND ${isOpen})
     OR EXISTS (SELECT 1 FROM task_events JOIN tasks ON ${isOfTask} WHERE ${end} AND tasks.id = :task AND ${isEvent})`),
@@ -205,7 +205,7 @@ const isSentToRecipient = `deliveries.seq IN (
 const withdraw = statement(`
   UPDATE deliveries SET state = 'withdrawn', read_at = :at
   WHERE ${isSentToRecipient} AND deliveries.state = 'unread' AND ${isCanceled}`)
-// Held content is meant only for the task's recipient, which is not notified of it.
+// Held messages are meant only for the task's recipient. It does not know of them, so it gets no notice.
 const withdrawHeld = statement(`
   UPDATE held_messages SET state = 'retracted', decided_at = :at
   WHERE sender_account_id = :account AND state = 'held' AND ${isCanceled} AND message_id IN (

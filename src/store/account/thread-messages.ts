@@ -55,7 +55,7 @@ export interface Receipt {
   repliedAt: number | null
 }
 
-/** SQL of `own` for the account's message `m` (with `join`), or of `delivered` for one delivered to it as `d`. */
+/** SQL for the message `m`: `own` (with `join`) if stored in the account, `delivered` if delivered to it as `d`. */
 export function ofMessage(seq: string, own: string, delivered = own, join = ''): string {
   return `coalesce(
     (SELECT ${own} FROM messages AS m ${join} WHERE m.account_id = :account AND m.seq = ${seq}),

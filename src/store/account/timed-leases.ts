@@ -53,7 +53,7 @@ const move = traffic(`UPDATE deliveries SET lease_id = :into WHERE ${isLeased} A
 const close = traffic(`
   DELETE FROM leases WHERE ${live} AND NOT EXISTS (SELECT 1 FROM deliveries WHERE ${isLeased})`)
 const released = statement(`SELECT count(*) AS n FROM deliveries WHERE ${isInLease(':into')} LIMIT 1`)
-// A repeated unit may find the lease closed. Then the messages are among the newest read messages.
+// A retried unit may find the lease closed. Then the messages are among the newest read messages.
 const acked = statement(`
   SELECT coalesce(
     nullif((SELECT count(*) FROM deliveries WHERE ${isInLease(':into', ':lease')}), 0),
@@ -62,7 +62,7 @@ const acked = statement(`
       ORDER BY deliveries.seq DESC LIMIT ${endedLeaseDepth}) WHERE lease_id = :into)) AS n
   LIMIT 1`)
 
-// If the unit's message is already stored, the unit is a repeat, and the lease ended with the first run.
+// If the unit's message is already stored, the unit is a retry, and its first run ended the lease.
 const requireHeld = precondition(`
   EXISTS (SELECT 1 FROM messages WHERE messages.account_id = :account AND messages.id = :id)
   OR (${isOpen} AND (SELECT count(*) FROM deliveries WHERE ${isLeased} AND ${isNamed})

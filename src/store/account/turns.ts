@@ -178,8 +178,8 @@ const here = (table: string) => `${table}.account_id = conversation_turns.accoun
 const keyEnds = `(conversation_turns.agents ->> 0, conversation_turns.agents ->> 1)`
 const namesBoth =
   `conversation_turns.key IN ('@' || m.from_alias || ' ' || m.recipient, m.recipient || ' @' || m.from_alias)`
-// Two agents can write to each other in several threads with the same turns; the newest thread is used. Another
-// account's agent is identified by the newest message.
+// Several threads between two agents share the same turns; the newest thread is used. Another account's agent is
+// identified by the newest message.
 const threadOf = `CASE
   WHEN conversation_turns.key LIKE '#%' THEN (
     SELECT threads.id FROM channels JOIN threads ON ${here('threads')} AND threads.kind = 'channel'
@@ -275,7 +275,7 @@ export const turns = {
   }),
   changes: (account: AccountDb) => ({
     /**
-     * Counts an agent's message if it is stored and changes the conversation's direction. A repeated unit counts once,
+     * Counts an agent's message if it is stored and changes the conversation's direction. A retried unit counts once,
      * because its sender is already the last one. Returns `notify_turns`: the turns if the sender is to be notified,
      * otherwise 0.
      */

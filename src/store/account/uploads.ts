@@ -83,7 +83,7 @@ const advance = statement(`
   RETURNING received`)
 
 const areGiven = 'uploads.account_id = :account AND uploads.id IN (SELECT value FROM json_each(:ids))'
-// A repeated unit finds the uploads included in its own message.
+// A retried unit finds the uploads included in its own message.
 const requireComplete = precondition(`
   (SELECT count(*) FROM uploads WHERE ${areGiven} AND uploads.agent_id = :agent AND uploads.received = uploads.bytes
     AND (uploads.message_id = :message OR uploads.message_id IS NULL AND uploads.created_at > :since))

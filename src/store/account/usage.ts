@@ -90,7 +90,7 @@ export const usage = {
     }
   },
   changes: (account: AccountDb) => ({
-    /** Counts a message if the previous statement in its unit changed a row, so a repeated unit counts once. */
+    /** Counts a message if the previous statement in its unit changed a row, so a retried unit counts once. */
     count: ({ day, receiver }: Pick<Quotas, 'day' | 'receiver'>, bytes: number): Statement[] =>
       (receiver === null ? [''] : ['', receiver]).map((subject) =>
         account.bind(count, { day, subject, messages: 1, bytes })

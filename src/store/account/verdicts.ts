@@ -87,7 +87,7 @@ const add = statement(`
     value ->> '$.textHash', value ->> '$.content', :at
   FROM json_each(:verdicts) WHERE ${isThere}
   ON CONFLICT DO NOTHING`)
-// Runs before `add`. Stored verdicts were already counted, so a repeated unit counts nothing twice.
+// Runs before `add`. Stored verdicts were already counted, so a retried unit counts nothing twice.
 const tally = statement(`
   INSERT INTO guardrail_counts (account_id, guardrail_id, hour, action, n)
   SELECT :account, value ->> '$.guardrailId', :hour, value ->> '$.action', 1
@@ -111,7 +111,7 @@ const addBlockedSend = statement(`
 
 const aliases = `(SELECT json_group_array(agents.alias) FROM agents
   WHERE agents.account_id = :account AND agents.id IN (SELECT value FROM json_each(verdicts.agent_ids)))`
-// Of another account's guardrail, a sender sees only which kinds of content it redacted. Callers omit its name.
+// A sender learns only what kinds of content another account's guardrail redacted. Callers omit the guardrail's name.
 const ofMessage = query<VerdictOfMessage>(`
   SELECT verdicts.account_id = :account AS is_own, verdicts.guardrail_name AS guardrail, verdicts.direction,
     verdicts.action, verdicts.kinds, ${aliases} AS agents

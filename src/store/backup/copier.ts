@@ -98,8 +98,8 @@ export async function copySnapshot(
   await (await open(target, 'wx', 0o600)).close()
   const client = new FileClient(target)
   try {
-    // The copy needs no log, because a copy left by a crash is never used. A caller that makes the copy a database of
-    // the grid syncs it.
+    // The copy needs no log, because a copy left by a crash is never used. A caller that turns the copy into a database
+    // of the grid syncs it.
     for (const pragma of ['journal_mode = MEMORY', 'synchronous = OFF']) await client.execute(`PRAGMA ${pragma}`)
     const snapshot = await openSnapshot()
     try {

@@ -41,7 +41,7 @@ export async function temporaryFolder(purpose: 'copy' | 'restore', now: number):
   return join(tmpdir(), prefix)
 }
 
-/** The files that SQLite reads together with the database file next to them. */
+/** The endings of the files that SQLite reads together with the database file next to them. */
 export const logEndings = ['-wal', '-journal']
 
 /**
@@ -135,7 +135,7 @@ export async function backupsIn(folder: string): Promise<BackupInFolder[]> {
   }).sort((a, b) => b.at - a.at)
 }
 
-/** Removes all but the newest `keep` backups. Keeps the one at `made`, although a wrong clock may have named it. */
+/** Removes all but the newest `keep` backups. Always keeps `made`, even if a wrong clock gave it an old name. */
 export async function removeOldBackups(folder: string, keep: number, made: string): Promise<void> {
   for (const { path } of (await backupsIn(folder)).slice(keep)) {
     if (path !== made) await rm(path, { force: true })

@@ -80,7 +80,7 @@ async function openSource(from: DatabaseAddress, now: () => number): Promise<Sou
 }
 
 /**
- * Prevents processes of the grid from starting on the database until `open`, or for a minute if this process is killed.
+ * Refuses new processes of the grid on the database until `open` is called, or for a minute if this process is killed.
  */
 async function closeSource(
   client: Client,

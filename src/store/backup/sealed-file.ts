@@ -170,7 +170,7 @@ async function readHeader(file: FileHandle, path: string): Promise<{ header: Hea
   if (new TextDecoder().decode(start.subarray(0, magic.length)) !== magic || end === -1) throw notOurs()
   try {
     const header = JSON.parse(new TextDecoder().decode(start.subarray(magic.length, end))) as Header
-    // A changed header could only waste time and memory, because its chunks do not decrypt. So only `cost` is accepted.
+    // A tampered header makes decryption fail, but could waste time and memory first. So only `cost` is accepted.
     const { scrypt: kdf, salt, check } = header
     const isKnown = !kdf || (kdf.n === cost.n && kdf.r === cost.r && kdf.p === cost.p)
     if (isKnown && typeof check === 'string' && fromBase64(salt).length === keyBytes) {

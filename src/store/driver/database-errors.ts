@@ -1,4 +1,4 @@
-/** Classifies database errors, to find out whether a failed write was committed, was not, or has an unknown outcome. */
+/** Classifies database errors: whether a failed write was committed, was not committed, or may have been committed. */
 import { LibsqlBatchError, LibsqlError } from '@libsql/client'
 
 /** The primary code of a database error, for example `SQLITE_CONSTRAINT`; empty for any other error. */

@@ -18,7 +18,7 @@ interface DiskSpaceOptions {
   log: Log
   /** Returns the unused bytes inside the file, which are filled before the file grows. */
   reusable(): Promise<number>
-  /** Called when there is space again after a failed write. An error means that there is still no space. */
+  /** Called when there is space again after a failed write. If it throws, there is still no space. */
   onSpace(): Promise<void>
   /** Replaces the file system check (tests). */
   readSpace?: (folder: string) => Promise<FileSystemSpace>

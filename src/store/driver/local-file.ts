@@ -173,7 +173,7 @@ export function thisProcess(now: number): FileOwner {
   return { pid: process.pid, host: hostname(), since: new Date(now).toISOString() }
 }
 
-/** 16 MB, filled as pages are read. SQLite's default of 2 MB cannot hold the index ends of some thousand inboxes. */
+/** 16 MB, filled as pages are read. SQLite's default 2 MB cannot hold the last index pages of thousands of inboxes. */
 const cacheKb = 16_000
 /** 16 MB, so that there is a checkpoint about every 450 commits. One block of the WAL index covers 4,062 pages. */
 const checkpointPages = 4_000

@@ -27,7 +27,7 @@ export function prepared(sql: string, connection: Connection): (args: InValue[])
   const columns = isQuery ? native.raw(true).columns() : []
   const [names, types] = [columns.map(({ name }) => name), columns.map(({ type }) => type ?? '')]
   const Row = rowClassOf(names)
-  // `all` opens a cursor, which is slower than most queries of the grid.
+  // `all` opens a cursor, which takes longer than most queries of the grid.
   const isSingle = endsInLimit.test(sql)
   let count: number | undefined
 

@@ -15,7 +15,7 @@ interface WaitingQuery extends PlainStatement {
 }
 
 interface Step extends PlainStatement {
-  /** The positions of the queries that the step answers. A set answers several. */
+  /** The positions of the queries that this statement answers: several if it is a set. */
   places: number[]
   columns?: string[]
 }
@@ -128,7 +128,7 @@ function setOf(queries: PlainStatement[], columns: number): PlainStatement | und
   if (others.length === 0 || !/^select\b/i.test(sql)) return undefined
   if (!queries.every(({ args }) => args.every(isJsonValue))) return undefined
   const isShared = first.map((value, i) => others.every(({ args }) => args[i] === value))
-  // LIMIT and OFFSET allow no column. The set would fail, and its queries would be sent again.
+  // LIMIT and OFFSET cannot refer to a column. The set would fail, and its queries would be sent again.
   const limits = [...sql.matchAll(/\b(?:limit|offset) \?(\d+)/gi)]
   if (limits.some(([, n]) => !isShared[Number(n) - 1])) return undefined
   // Parameter 1 is the list of units.

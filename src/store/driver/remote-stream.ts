@@ -162,7 +162,7 @@ export class RemoteStream {
     return answers
   }
 
-  /** Puts requests that store texts before the requests, and counts them. A new stream has stored no texts. */
+  /** Prepends the requests that store texts, and counts them. A new stream has stored no texts. */
   #store(
     baton: string | null,
     requests: (idOf: IdOf) => unknown[],

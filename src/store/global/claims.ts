@@ -88,7 +88,7 @@ const requireUnclaimed = precondition(
 const requireVerifiedEmail = precondition(
   `EXISTS (SELECT 1 FROM users WHERE id = :user AND email = :email AND email_verified_at IS NOT NULL)`,
 )
-// The decision must cover every live agent, because the owner has not seen agents that signed up after it.
+// The decision must cover every live agent, so that no agent that signed up later is claimed unseen.
 const requireDecided = precondition(`
   (SELECT count(*) FROM agents WHERE account_id = :from AND deleted_at IS NULL
     AND id NOT IN (SELECT value FROM json_each(:decided))) = 0

@@ -23,7 +23,7 @@ const add = statement(`
 const use = statement(`UPDATE links SET used_at = :now WHERE ${isOpen}`)
 // `IS` also matches links without a user.
 const endOpen = statement(`UPDATE links SET used_at = :at WHERE user_id IS :user AND kind = :kind AND used_at IS NULL`)
-// The link for a claim has no user, because there may be none yet. It signs in the user with its email address.
+// A claim's link has no user, because there may be none yet. It signs in the user who has the link's email address.
 const endAll = statement(`
   UPDATE links SET used_at = :at
   WHERE used_at IS NULL AND (user_id = :user OR (

@@ -119,8 +119,8 @@ export const tokens = (db: Db) => ({
   byAccessHash: (hash: string, at: number) => db.one(byAccessHash, { hash, at }),
   byHash: (hash: string) => db.one(byHash, { hash }),
   /**
-   * Consumes a refresh token. Returns a row for its first use, and for `maxRepeats` repeats if it was used after
-   * `graceSince`. For each repeat after the first, the last pair of tokens must have been issued by `repeatedSince`.
+   * Consumes a refresh token. Returns a row for its first use, and for `maxRepeats` more uses if the first was after
+   * `graceSince`. From the second of these on, the last pair of tokens must have been issued by `repeatedSince`.
    */
   rotate: (
     { accountId, ...token }: RefreshExchange,

@@ -47,7 +47,7 @@ export const isFree = `(claimed_by IS NULL
 /** Maximum number of senders whose messages are sent to one agent at the same time. */
 const maxOfAgent = 4
 
-/** Condition: messages of one more sender can be sent to an agent. */
+/** Condition: the messages of one more sender can be sent to an agent at the same time. */
 export function hasRoom(account: string, agent: string): string {
   return `(SELECT count(*) FROM remote_outboxes AS other WHERE other.account_id = ${account} AND other.agent_id = ${agent}
     AND other.claimed_by IS NOT NULL AND NOT ${isFree}) < ${maxOfAgent}`

@@ -70,7 +70,7 @@ const requireOwned = crossAccountStatement(
   preconditionText(`NOT EXISTS (${accountsNotOwned})`),
 )
 
-// Rows store the id of the attempt that added or used them, so that a repeated unit succeeds again.
+// Rows store the id of the attempt that added or used them, so that a retried unit succeeds again.
 const addPasskey = statement(`
   INSERT INTO passkeys (id, user_id, credential_id, public_key, counter, transports, name, created_at)
   VALUES (:id, :userId, :credentialId, :publicKey, :counter, :transports, :name, :at)
@@ -86,7 +86,7 @@ const setTotp = statement(`
   ON CONFLICT (user_id) DO UPDATE SET ${excludedToken}, last_step = 0, created_at = excluded.created_at
   WHERE totps.confirmed_at IS NULL
   RETURNING user_id`)
-// Compares the secret with which the code was checked, because another set-up may have replaced it.
+// Matches only the secret with which the code was checked, because a new set-up may have replaced that secret.
 const isTotp = `user_id = :user AND token_iv = :iv`
 const isNewStep = `last_step < :step`
 const isPending = `(${isNewStep} AND confirmed_at IS NULL)`
@@ -99,7 +99,7 @@ const confirmTotp = statement(`
 const requirePendingTotp = precondition(
   `EXISTS (SELECT 1 FROM totps WHERE ${isTotp} AND (${isPending} OR used_by = :attempt))`,
 )
-// Excludes the factor that the unit itself adds, because a repeated unit may find it already stored.
+// Excludes the factor that the unit itself adds, because a retried unit may find it already stored.
 const hasOther = `(EXISTS (SELECT 1 FROM passkeys WHERE user_id = :user AND id <> :attempt)
     OR EXISTS (SELECT 1 FROM totps WHERE user_id = :user AND confirmed_at IS NOT NULL AND used_by IS NOT :attempt))`
 const requireOther = precondition(hasOther)

@@ -39,7 +39,7 @@ export class Lanes {
     this.#waiting.add(lane, unit)
   }
 
-  /** Refuses the newest unit of the account with the most, unless `lane` would have as many. Returns whether it did. */
+  /** Refuses the newest unit of the largest lane, unless `lane` would have as many units. Returns whether it did. */
   #makeRoom(lane: string): boolean {
     const longest = this.#waiting.longest()!
     // Otherwise, two accounts would alternately refuse each other's units.
