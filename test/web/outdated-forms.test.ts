@@ -95,7 +95,7 @@ describe('one outdated form', () => {
   })
 })
 
-/** The reasons why a form carries no original values, by the end of its route. */
+/** The reasons why a form carries no original values, each with the endings of the routes to which it applies. */
 const exempt: Record<string, RegExp> = {
   'makes something new':
     /\/(new|new-agent|keys|key|invitations|again|webhooks|incoming|members|passkeys|browsers|recovery-codes|totp|totp\/finish|attach|profile\/email|new\/:provider|rotate)$/,

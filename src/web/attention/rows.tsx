@@ -47,7 +47,7 @@ function rowOf(visit: Visit, condition: Condition, from: Origin): NeedRow {
   }
 }
 
-/** Returns the rows. Three or more conditions of one group share a row. `fold` returns its link or folded rows. */
+/** Returns the rows. Three or more conditions of one group share a row, whose link or folded rows `fold` returns. */
 export function foldedRows(
   visit: Visit,
   { shown }: ShownConditions,
