@@ -42,7 +42,7 @@ describe('one outdated form', () => {
     ...{ action: 'flag', onFailure: 'closed', enabled: 'on', attachTo: 'none' },
   }
 
-  test("an outdated form does not loosen a guardrail, and changes only the user's input when it is saved again", async () => {
+  test("an outdated form does not loosen a guardrail, and applies only the user's own input when it is saved again", async () => {
     const { id, at } = await guardrail()
     const old = await adam.open(at)
     await olga.submit(at, { ...settings, action: 'block' })

@@ -52,7 +52,7 @@ test("a member's search finds only messages to or from them, without a count of 
   expect(await readings()).toEqual([])
 })
 
-test('a hit in a table is shown as words on one line', async () => {
+test('a hit in a Markdown table is shown as one line of plain text', async () => {
   await say(grid.alice, 'ann', '## Builds\n\n| Part | State |\n| --- | --- |\n| shop | **deployed** |')
 
   expect((await search('q=deployed')).texts).toEqual(['Builds Part State shop deployed'])

@@ -67,7 +67,7 @@ test('the task list has filters, and shows agents and first lines, except for ta
   expect((await owner.open(`${base}/tasks`)).text).not.toContain('Count the rows')
 })
 
-test('permitted readers see why a task failed, and Home shows no text', async () => {
+test('permitted readers see why a task failed, except on Home', async () => {
   await ask('Build it', { state: 'failed', text: 'The SDK needs Node 22' })
   await ask('Log in', { state: 'auth-required', text: 'Which account?' })
   const owner = await signedInWithRole(grid, 'owner')

@@ -22,7 +22,7 @@ export interface ShownConditions {
   total: number
 }
 
-/** Splits conditions by urgency. The totals add up to the total count. `from` is the page with the rows. */
+/** Splits conditions by urgency. The two totals add up to the overall count. `from` is the page with the rows. */
 export function byUrgency(
   visit: Visit,
   open: Condition[],

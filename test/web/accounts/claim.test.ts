@@ -92,7 +92,7 @@ test("a user with a verified address sees each agent's time and IP address, and 
   expect(await rows(grid, 'SELECT name, state, join_email FROM accounts WHERE id = ?', [home]))
     .toMatchObject([{ name: 'Zoe & Co', state: 'claimed', join_email: null }])
   expect((await person.request(arrivalOf({ id: home }))).status).toBe(200)
-  // The trial of both agents has ended, so they can send more than its ten messages.
+  // The trial of both agents has ended, so they can send more than the ten messages that a trial allows.
   for (let n = 0; n < 12; n++) {
     const sent = await callTool(grid, other.key, 'send_message', { to: 'zoe-one', message: `${n}` })
     expect(sent.code).toBeUndefined()

@@ -197,7 +197,7 @@ describe('a long conversation', () => {
   })
   const range = (from: number, to: number) => Array.from({ length: to - from }, (_, n) => from + n)
 
-  test('a conversation is shown in pages of 50 messages, in both directions, without script', async () => {
+  test('a conversation has pages of 50 messages that link in both directions, without script', async () => {
     const newest = await page(owner, `/conversations/${long}`)
     expect(numbers(newest.html)).toEqual(range(70, 120))
     const link = (html: string, title: string) =>
