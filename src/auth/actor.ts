@@ -156,7 +156,7 @@ export function requirePermission(actor: Actor, permission: Permission): void {
   if (!allows(role, permission)) throw notAllowed(permission)
 }
 
-/** Creates the error `not_allowed`, which names the roles with the permission. `before` is its first sentence. */
+/** Creates the error `not_allowed`, which names the roles with the permission. The message begins with `before`. */
 export function notAllowed(permission: Permission, before = ''): GridError {
   const message = `${before && `${before} `}Only ${allowedCallers[permission]} can do this.`
   return new GridError('not_allowed', message, { allowedRoles: permissions[permission] })

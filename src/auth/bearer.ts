@@ -93,9 +93,9 @@ export interface AuthenticatedCall {
   caller(): Promise<AccountStore>
   /**
    * Answers the call, possibly before the caller has been looked up. With a remote database, a known credential is
-   * presumed to belong to the same agent as at its last lookup. The lookup travels with the first reads. If it does not
-   * confirm the presumed caller, nothing is read or written in that caller's account, and `answer` runs again for the
-   * actual caller. Fails like `Authenticate` and `answer`. See docs/security.md, "Keys and tokens".
+   * presumed to belong to the same agent as at its last lookup. The lookup is sent together with the first reads. If it
+   * does not confirm the presumed caller, nothing is read or written in that caller's account, and `answer` runs again
+   * for the actual caller. Fails like `Authenticate` and `answer`. See docs/security.md, "Keys and tokens".
    */
   serve<Answer>(answer: (account: AccountStore) => Promise<Answer>): Promise<Answer>
   /** Authenticates a long-running call again without counting it. Fails like `Authenticate` with `previous`. */
@@ -204,7 +204,7 @@ export function createCallLimits(
           const [early] = await Promise.allSettled([answer(expected)])
           const isProven = await proof().then(() => true, () => false)
           if (!isProven) {
-            // Cancel the presumed caller's stream, which undoes its effects in memory.
+            // Cancelling the presumed caller's stream undoes the stream's effects in memory.
             if (early.status === 'fulfilled' && early.value instanceof Response) await early.value.body?.cancel()
             caller = await find()
             trace.code = undefined
@@ -233,7 +233,7 @@ function actorOfKey(credential: Credential): AgentActor | AdminActor {
 }
 
 /**
- * Returns the agent or admin that the user chose. If the agent is deleted, its token is refused and never acts as the
+ * Returns the agent or admin that the user chose. The token of a deleted agent is refused, and never authenticates the
  * admin. See docs/protocol/oauth.md, "Account picker".
  */
 function actorOfToken({ id, userId, grantedAgentId, agentId, alias, onTrial }: AccessToken): AgentActor | AdminActor {
@@ -259,7 +259,7 @@ function recordUse(
 
   const changes = [markUsed(credential.id, at)]
   if (credential.agentId !== null) changes.push(account.change.agents.markSeen(credential.agentId, at))
-  // Write through the store, because a write through the account would count in the trace of the call.
+  // Write through the store, because a write through the account would be counted in the call's trace.
   store.write(changes).catch((error) => {
     if (!isStorageFull(error)) log.warn('The last use of a credential could not be recorded', { error })
   })

@@ -53,7 +53,7 @@ const substitutions: Record<string, string> = {
 
 /**
  * Whether a password is common. It may consist of up to three common words with a short ending of digits and symbols
- * (also with substitutions such as `@` for `a`), of a repeated piece of up to four characters, or of few digits.
+ * (also with substitutions such as `@` for `a`), of a repeated piece of up to four characters, or of under 16 digits.
  */
 export function isCommonPassword(password: string): boolean {
   const plain = password.toLowerCase()

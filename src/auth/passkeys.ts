@@ -34,8 +34,8 @@ export const passkeyTimeoutMs = 5 * minute
 const webauthn = once(() => import('@simplewebauthn/server'))
 
 /**
- * Returns the web application's passkey site. Undefined if browsers offer no passkeys there, because they require HTTPS
- * or `localhost`, and a host name instead of an IP address.
+ * Returns the web application's passkey site. Undefined if browsers offer no passkeys there, because passkeys require
+ * HTTPS or `localhost`, and a host name instead of an IP address.
  */
 export function passkeySite(appUrl: string): PasskeySite | undefined {
   const { protocol, hostname, origin } = new URL(appUrl)

@@ -43,7 +43,7 @@ export interface SessionUser {
 export interface Visitor {
   user: SessionUser
   sessionId: string
-  /** When the user last proved their identity, in milliseconds since the epoch. Null for sessions of older versions. */
+  /** When the user last proved their identity, in ms since the epoch. Null if an older version started the session. */
   confirmedAt: number | null
   /** The user's current memberships that this session can open, in the order in which the user joined. */
   accounts: Membership[]

@@ -107,7 +107,7 @@ function headers(formTarget?: string): Record<string, string> {
 /** Returns the source expression that permits a redirect URI in the `form-action` directive. */
 export function policySource(uri: string): string {
   const { origin, protocol, hostname } = new URL(uri)
-  // A policy permits only the scheme of private-use URIs, which have no origin, and cannot contain an IPv6 address.
+  // Private-use URIs have no origin, and a policy cannot contain an IPv6 address. For both, permit only the scheme.
   return origin === 'null' || hostname.startsWith('[') ? protocol : origin
 }
 

@@ -15,8 +15,8 @@ import { times } from './scripts/times.ts'
  * - `data-opens="id"` on a link to `#id`: opens that `<dialog>` as a modal. Without script, the link shows it.
  * - `data-modal` on a `<dialog open>`: makes it modal. Without script, it is part of the page.
  * - `data-closes` on a link inside a dialog: closes the dialog.
- * - `data-asks="id"` on a dialog: Escape shows that element instead of closing the dialog. In it, a button with
- *   `data-stays` hides it again, and one with `data-leaves` closes the dialog.
+ * - `data-asks="id"` on a dialog: Escape shows that element instead of closing the dialog. In that element, a
+ *   button with `data-stays` hides the element again, and one with `data-leaves` closes the dialog.
  * - `data-menu` on `<details>`: a click outside or Escape closes it.
  * - `data-wait` on a button: disables it for 500 ms after the page appears or regains focus, against clickjacking. See
  *   docs/security.md, "OAuth".
@@ -27,8 +27,8 @@ import { times } from './scripts/times.ts'
  *   `data-options`, and puts the response into the field `passkey`. With `data-starts`, it does so when the page
  *   appears. Errors are shown in the element that `data-error` names.
  * - `data-ago` on a `<time>`: shows the page's age and keeps it up to date.
- * - `data-local` on a `<time>`: shows its `date`, its `time` of day, optionally to the `second`, or its `day` in the
- *   reader's time zone. Today and yesterday are shown by name.
+ * - `data-local` on a `<time>`: shows a `date`, a `day` or a time of day (`time`, or `second` to include seconds) in
+ *   the reader's time zone. Today and yesterday are shown by name.
  * - `data-days-ago` on a link with `?at=`: points it to the start of the day that many days ago, in the reader's time
  *   zone.
  * - `data-to-utc` on a field for a date with a time: interprets it in the reader's time zone and sends it as
@@ -36,8 +36,8 @@ import { times } from './scripts/times.ts'
  * - `data-attaches` on a file field: see `scripts/files.ts`.
  * - `data-live`, `data-thread` and `data-fresh`: see `scripts/live.ts`.
  * - Forms are submitted once: the button is busy and looks disabled until the next page loads. It keeps the focus. With
- *   `data-downloads` on the button, the page stays open, so the button recovers after a second and shows that text next
- *   to it.
+ *   `data-downloads` on the button, the page stays open, so the button recovers after a second and shows the
+ *   attribute's text next to it.
  * - A page that shows a refused form takes over the previous page's address in the browser history, so that Reload and
  *   Back open that page without asking to resubmit the form.
  */

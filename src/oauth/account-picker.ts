@@ -34,7 +34,7 @@ export interface AccountPicker {
   /** The accounts in which the user may create an agent. */
   newAgentAccounts: { accountId: string; accountName: string }[]
   search: string
-  /** The requested agent's entry, or its alias if the user may not act as the agent. */
+  /** The requested agent's entry, or the requested alias if the user may not act as the agent. */
   hinted?: { entry: AgentEntry } | { missing: string }
 }
 

@@ -9,7 +9,7 @@ import { oauthCode } from '../wire.ts'
 /** Maximum length of the query. The limit is needed because the query is stored with the request. */
 const maxQueryLength = 8_000
 
-/** A known client and one of its registered redirect URIs. Later errors may be sent to the client. */
+/** A known client and one of its registered redirect URIs, to which later errors may be sent. */
 export interface ClientRedirect {
   client: Client
   redirectUri: string

@@ -31,7 +31,7 @@ const metadata = z.object({
 export function isDocumentUrl(id: string): boolean {
   if (id.length > 2_000 || !id.startsWith('https://') || id.includes('#') || !URL.canParse(id)) return false
   const url = new URL(id)
-  // This excludes URLs with dot segments, capitals in the host or unusual escapes.
+  // The comparison with `href` also rejects URLs with dot segments, capitals in the host or unusual escapes.
   return url.href === id && url.pathname !== '/' && url.username === '' && url.password === ''
 }
 
@@ -83,12 +83,12 @@ function unusable(reason: string): GridError {
 /** The document of a widely used client, fetched as a test. */
 const probedDocument = 'https://claude.ai/oauth/claude-code-client-metadata'
 
-/** The delay before the first check. A process that fails to start exits before it sends the request. */
+/** The delay before the first check, so that a process that fails to start exits without sending the request. */
 const firstCheckMs = second
 
 /**
- * Checks whether documents can be fetched, with `OAUTH_CIMD=auto`: shortly after the start and then every hour, in the
- * background. The grid advertises support for documents if the last check succeeded.
+ * With `OAUTH_CIMD=auto`, checks in the background whether documents can be fetched: shortly after the start, then
+ * every hour. The grid advertises support for documents if the last check succeeded.
  */
 export function documentProbe({ config: { oauthCimd }, log, safeFetch, stopping }: Deps) {
   let isFetchable: boolean | undefined

@@ -8,7 +8,7 @@ import type { Store } from '../store/store.ts'
 import { documentLimits, isDocumentUrl, parseClientDocument } from './client-document.ts'
 import { parameter } from './form.ts'
 
-/** The lifetime of a client since its registration, and since its last use. See docs/security.md, "OAuth". */
+/** The lifetime from registration (unused clients) or last use (used clients). See docs/security.md, "OAuth". */
 export const unusedClientMs = 30 * day
 export const usedClientMs = 90 * day
 
@@ -64,8 +64,8 @@ export function createClients({ global, write, deps }: Store) {
   }
 
   /**
-   * Shares one fetch among concurrent lookups of the same document. Slow documents of one user take no slots from other
-   * users.
+   * Shares one fetch among concurrent lookups of the same document. Slow documents that one user requests take no slots
+   * from other users.
    */
   function fetchOnce(url: string, user: string): Promise<Client | undefined> {
     const running = fetches.get(url)
@@ -89,7 +89,7 @@ export function createClients({ global, write, deps }: Store) {
       await write(global.oauth.clients.saveDocument({ ...copy, ...times }, maxUnusedDocuments, at))
       return toClient({ ...copy, kind: 'document', authMethod: 'none', secretHash: null })
     } catch (error) {
-      // Errors are not cached, so the next login tries the fetch again.
+      // Errors are not cached, so the next login retries the fetch.
       log.info('The metadata document of an OAuth client could not be used', { host: new URL(url).host, error })
       return undefined
     }

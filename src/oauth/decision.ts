@@ -124,7 +124,7 @@ async function createGrant(
     }))
 }
 
-/** Redirects to the page where users prove their identity, which leads to a new consent page. */
+/** Redirects to the page where users prove their identity. That page leads to a new consent page. */
 function confirmFirst(parts: AuthorizeParts, { choices }: PendingRequest): Response {
   return seeOther(`/confirm?next=${encodeURIComponent(pageAgain(parts, choices, choices.query))}`)
 }

@@ -17,8 +17,8 @@ import type { AuthMethod } from '../store/global/oauth-clients.ts'
 import type { Store } from '../store/store.ts'
 
 /**
- * Limits on registered clients. Unused clients are kept for 15 minutes, so that their users can sign in. Their number
- * may therefore exceed `total`, up to `most`. See docs/security.md, "OAuth".
+ * Limits on registered clients. Unused clients are kept for 15 minutes, so that their users can sign in. The number of
+ * clients may therefore exceed `total`, up to `most`. See docs/security.md, "OAuth".
  */
 const clientLimits = { total: 10_000, most: 20_000 } as const
 const youngMs = 15 * minute

@@ -14,7 +14,7 @@ import type { PageDeps } from './visit.ts'
 export const livePath = '/live'
 
 const heartbeatMs = 15 * second
-/** Clients reopen a lost stream after two to four seconds, so they do not all reconnect at once after a restart. */
+/** Clients reopen a lost stream after two to four seconds, so that not all reconnect at once after a restart. */
 const retryMs = 2 * second
 /** Maximum number of accounts and threads per stream. */
 const maxWatched = 40
@@ -48,7 +48,7 @@ export function liveStream(
       for (const [id, threads] of asked) {
         const account = openedAccount(sessions, visitor, id)
         if (!account) return { why: 'account', a: id }
-        // Replaced on every session check, so that the visitor has the role found by the last one.
+        // Replaced on every session check, so that the visitor has the role found by the latest check.
         visits.set(id, countedVisit(store, visitor, { id, account }))
         watched.push({ id, account, threads, needs: () => attention.now(visits.get(id)!) })
       }

@@ -12,7 +12,7 @@ export interface LastChange {
 export interface PostedForm {
   request: Request
   form: URLSearchParams
-  /** The user who last changed one of these fields of the page's subject, if known. */
+  /** Returns who last changed one of these fields of the page's subject, and when. Undefined if unknown. */
   lastChange?(fields: readonly string[]): Promise<LastChange | undefined>
 }
 

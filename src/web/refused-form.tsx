@@ -122,7 +122,7 @@ export async function submit<V extends FormVisit>(
     return withCookie(asResponse(await act(visit)), waited)
   } catch (error) {
     if (!page || !(error instanceof GridError) || !isCorrectable(error, visit.form)) throw error
-    // The form that ended the wait contains the form that has waited.
+    // A forwarded sign-in or confirmation form contains the form that has waited.
     const back = error.code === 'form_expired' ? keptForm(visit.form) : undefined
     const again = back
       ? { form: back, kept: undefined, inputError: new GridError(error.code, sendAgain) }
@@ -148,7 +148,7 @@ async function pageOr(refusal: GridError, show: () => Promise<PageResult> | Page
 
 /**
  * The query parameter of a form that runs because its user has just confirmed their identity. Only a one-time cookie
- * authorizes it.
+ * authorizes the run.
  */
 const waitedQuery = 'waited'
 
@@ -168,8 +168,8 @@ export async function letRun(
 }
 
 /**
- * If `letRun` allowed the posted form to run, makes it the visit's form. Resolves to the `Set-Cookie` that removes the
- * permission. Fails with `forbidden_form`.
+ * If `letRun` allowed the form that has waited to run, makes that form the visit's form. Resolves to the `Set-Cookie`
+ * that removes the permission. Fails with `forbidden_form`.
  */
 async function takeWaited(visit: FormVisit, sessions: Sessions): Promise<string | undefined> {
   const { pathname, searchParams } = new URL(visit.request.url)

@@ -276,7 +276,7 @@ export function accountPages(
     const actor = account.actor as UserActor
     const membership = visitor.accounts.find((membership) => membership.id === id)!
     const { user, accounts, csrf } = visitor
-    // Read the position before the page reads anything.
+    // Read the position first: a later position could skip messages that the page's reads have missed.
     const seq = account.waiting.live.position || undefined
     const questions = once(() => questionsOf(account))
     const conditions = once(() => findConditions(account))

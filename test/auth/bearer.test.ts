@@ -69,7 +69,7 @@ test.each<[string, (key: string) => string | null, 'ok' | 'missing' | 'refused']
   ['very long', () => `Bearer ${'x'.repeat(100_000)}`, 'refused'],
   ['U+0000', (key) => `Bearer ${key}\0`, 'refused'],
 ])(
-  'authentication has the right result, without an internal error, for an Authorization header: %s',
+  'an Authorization header is accepted or refused without an internal error: %s',
   async (_, header, outcome) => {
     const answer = await authenticate(header(grid.alice.key)).then(
       () => 'ok',

@@ -90,7 +90,7 @@ test("an account's credentials share its call limit, and refused calls do not co
   )
   expect(await statuses(9, () => call(grid.alice.key))).toEqual(Array(9).fill(429))
   expect((await call(grid.eve.key)).status).toBe(405)
-  // The credential has the tokens that refused calls did not use, and the account has those refilled in the meantime.
+  // Alice's credential has six tokens, because refused calls used none. Her account has only the five refilled since.
   grid.clock.now += second
   expect(await statuses(6, () => call(grid.alice.key))).toEqual([...Array(5).fill(405), 429])
 })

@@ -61,7 +61,7 @@ function lossyClient(config: Config): Client {
   return client
 }
 
-test('a code used at two processes at the same time succeeds once, and its tokens are revoked', async () => {
+test('a code that two processes receive at the same time succeeds once, and its tokens are revoked', async () => {
   const code = await codeFor(grid)
 
   const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => exchange(n % 2 ? grid : other, code)))
@@ -71,7 +71,7 @@ test('a code used at two processes at the same time succeeds once, and its token
   expect(await mcpAccess(grid, good[0].body.access_token)).toBe('401')
 })
 
-test('a refresh token used at two processes at the same time yields two token pairs, and a later use revokes both', async () => {
+test('a refresh token that two processes receive at the same time yields two token pairs, and a later use revokes both', async () => {
   const tokens = await obtainTokens(grid)
 
   const all = await Promise.all(
@@ -86,7 +86,7 @@ test('a refresh token used at two processes at the same time yields two token pa
   for (const { body } of answers) expect(await mcpAccess(grid, body.access_token)).toBe('401')
 })
 
-test('a commit whose response was lost is repeated, and has its effect once', async () => {
+test('a commit whose response was lost is retried, and takes effect once', async () => {
   responsesToLose = 1
   const registered = await grid.post(`${issuer}/oauth/register`, { redirect_uris: ['http://127.0.0.1:4100/callback'] })
   expect(registered.status).toBe(201)

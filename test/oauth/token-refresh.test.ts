@@ -182,7 +182,7 @@ const ends: [how: Role | 'removal' | 'leaving', admin: string, agent: string][] 
   ['removal', '401', '401'],
   ['leaving', '401', '401'],
 ]
-test.each(ends)('grants do not return with the old role: after %s, admin %s, agent %s', async (how, admin, agent) => {
+test.each(ends)('regaining a role restores no grants: after %s, admin %s, agent %s', async (how, admin, agent) => {
   const bea = await signedInPerson(grid, 'admin')
   const { id } = bea.visitor.user
   const asAdmin = await obtainTokens(grid, `admin:${grid.acme.id}`, { browser: bea })

@@ -93,7 +93,7 @@ test("a full inbox is red on Home, in Attention and on its agent's page, with th
   expect(full.html).toContain('<span class="badge bad">full')
 })
 
-test('if an agent takes a pending alias, a permitted user can confirm or remove it with a button', async () => {
+test('if an agent takes a pending alias, a permitted user can confirm or remove the alias with a button', async () => {
   const open = { visibility: 'public', accessPolicy: 'allow_list' } as const
   await grid.acme.agent('desk', { ...open, accessList: ['later', 'never'] })
   expect((await ann.open(`${home}/agents/desk/settings`)).text).toContain('Not let in yet: @later, @never')

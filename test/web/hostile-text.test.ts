@@ -137,7 +137,7 @@ const tag = /<(\/?[a-z][a-z0-9]*)((?:"[^"]*"|[^">])*)>/gi
 /** The HTML of a message's Markdown, up to the offered answers or the following element. */
 const markdown =
   /<div class="text">([\s\S]*?)(?:<div class="offer">|<\/div>(?=<div class="below">|<\/div><\/section>|<a class="alone(?: small)?"|<\/li>))/g
-/** The elements that Markdown can produce. Links are checked separately: `rel` reveals nothing to the other side. */
+/** The elements that Markdown can produce. Links are checked separately: their `rel` reveals nothing to the target. */
 const ofMarkdown =
   /^(\/?(p|blockquote|ul|ol|li|em|strong|s|code|pre|br|hr|table|thead|tbody|tr|th|td|span|bdi|div)( (dir|class|start|tabindex))*|a href rel target|a href|\/a)( \/)?$/
 

@@ -60,7 +60,7 @@ describe.skipIf(!hasBrowser)('an open page', () => {
     const { page } = visitor
     const read: string[] = []
     page.on('request', (request) => void (request.headers()['x-by-itself'] && read.push(request.url())))
-    // Opens a page first, because a process's first page does not know its newest message yet.
+    // Opens a page first, because the first page that a process serves does not know the newest message yet.
     await page.goto(thread)
     await waitFor('the stream', () => streams() === 1)
     read.length = 0

@@ -79,7 +79,7 @@ test('people at two processes soon see the messages of three agents, and only th
   for (const { close } of Object.values(streams)) await close()
 })
 
-test("a process that was restarted continues a page's stream where it stopped", async () => {
+test("a restarted process continues a page's stream where the stream stopped", async () => {
   const one = await signedIn(grid, await person(grid, { role: 'owner' }))
   const before = await openLive(one, grid.acme.id)
   await sendMessage(storeOf(grid, grid.alice), { to: 'bob', text: 'before' })

@@ -131,7 +131,7 @@ test('lowering a role during a stream stops events that the new role may not rea
   expect((await live.rest()).map(({ name }) => name)).not.toContain('thread')
 })
 
-test('the stream asks a slow reader to reload everything, however many events are pending', async () => {
+test('the stream asks a slow reader to reload everything instead of sending each of many pending events', async () => {
   const live = await openLive(await signedInMember(grid, grid.acme, 'owner'), grid.acme.id)
   const sender = storeOf(grid, grid.alice)
   const count = 1_200
@@ -256,7 +256,7 @@ test('neither the stream nor automatic requests of pages prolong the session', a
   await live.close()
   const sessions = () => grid.store.global.sessions.ofUser(id, grid.clock.now, 0)
 
-  // Wait for the session's use, which is stored after the response.
+  // Wait until the use of the session is stored, which happens after the response.
   await grid.store.drained()
   expect((await sessions())[0].lastSeenAt).toBe(grid.clock.now - 30 * minute)
   await one.open(`/accounts/${grid.acme.id}/agents`)

@@ -42,7 +42,7 @@ describe('one outdated form', () => {
     ...{ action: 'flag', onFailure: 'closed', enabled: 'on', attachTo: 'none' },
   }
 
-  test("an outdated form does not loosen a guardrail, and changes only the user's input when it is saved again", async () => {
+  test("an outdated form does not loosen a guardrail, and applies only the user's own input when it is saved again", async () => {
     const { id, at } = await guardrail()
     const old = await adam.open(at)
     await olga.submit(at, { ...settings, action: 'block' })
@@ -95,7 +95,7 @@ describe('one outdated form', () => {
   })
 })
 
-/** The reasons why a form carries no original values, by the end of its route. */
+/** The reasons why a form carries no original values, each with the endings of the routes to which it applies. */
 const exempt: Record<string, RegExp> = {
   'makes something new':
     /\/(new|new-agent|keys|key|invitations|again|webhooks|incoming|members|passkeys|browsers|recovery-codes|totp|totp\/finish|attach|profile\/email|new\/:provider|rotate)$/,

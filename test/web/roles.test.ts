@@ -232,7 +232,7 @@ test('every form is found on a page, and can be posted by the weakest permitted 
       places.push(answer.headers.get('location') ?? '')
       if (route.endsWith('/account/delete')) await restoreAccount(grid.acme.store)
     }
-    // Crawl again, because later forms need the pages of everything that remains.
+    // Crawl again, to find later forms on the pages of everything that remains.
     if ([-1, 0, 2].includes(least)) {
       for (const role of roles) found[role] = await crawl(await as(role), routes, retractable, [home(), ...places])
     }

@@ -52,7 +52,7 @@ test("a member's search finds only messages to or from them, without a count of 
   expect(await readings()).toEqual([])
 })
 
-test('a hit in a table is shown as words on one line', async () => {
+test('a hit in a Markdown table is shown as one line of plain text', async () => {
   await say(grid.alice, 'ann', '## Builds\n\n| Part | State |\n| --- | --- |\n| shop | **deployed** |')
 
   expect((await search('q=deployed')).texts).toEqual(['Builds Part State shop deployed'])
@@ -213,7 +213,7 @@ test('search finds a message from another account only in the delivered version'
   expect((await search(`q=${secret}`, owner)).texts).toEqual([])
 })
 
-test('search finds a message by its day, even if a clock that is behind stored the next message', async () => {
+test('search finds a message by its day, even if the clock is set back before the next message', async () => {
   const midnight = Math.ceil(grid.clock.now / day) * day
   for (const minutes of [2, -1, 10]) {
     grid.clock.now = midnight + minutes * minute

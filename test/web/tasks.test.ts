@@ -42,7 +42,7 @@ test("a task's message shows its state and history, and a failed task is not sho
   expect(html.match(/<span class="names">.*?<time/s)![0]).not.toMatch(/[0-9a-f]{8}-[0-9a-f]{4}/)
 })
 
-test('the task list shows first lines and agents, has filters, and only counts unreadable tasks', async () => {
+test('the task list has filters, and shows agents and first lines, except for tasks that the reader may not read', async () => {
   const failed = await ask('# Count the rows\nof the table', { state: 'failed' })
   await ask('Tell me', { state: 'input-required', text: 'which one?' })
   await ask('Work', { state: 'working' })
@@ -67,7 +67,7 @@ test('the task list shows first lines and agents, has filters, and only counts u
   expect((await owner.open(`${base}/tasks`)).text).not.toContain('Count the rows')
 })
 
-test('permitted readers see why a task failed, and Home shows no text', async () => {
+test('permitted readers see why a task failed, except on Home', async () => {
   await ask('Build it', { state: 'failed', text: 'The SDK needs Node 22' })
   await ask('Log in', { state: 'auth-required', text: 'Which account?' })
   const owner = await signedInWithRole(grid, 'owner')
@@ -89,7 +89,7 @@ test('permitted readers see why a task failed, and Home shows no text', async ()
   expect(home.text).not.toContain('SDK')
 })
 
-test('Attention shows a silent task, the silent agent, and the duration', async () => {
+test('Attention says which agent has been silent about a task, and for how long', async () => {
   await ask('Work', { state: 'working' })
   grid.clock.now += hour
   await failTasks(grid.store)

@@ -52,9 +52,9 @@ export interface ShownMessage {
   receipts: ShownReceipt[]
   /** The task that the message belongs to. */
   task?: ShownTask
-  /** The reads of a message with many recipients, shown instead of `receipts`. */
+  /** How many recipients have read the message. Shown instead of `receipts` if it has many recipients. */
   readBy?: ReadBy
-  /** The page with all messages of the same chain, if there are others. */
+  /** The page with all messages of this message's reply chain, if there are others. */
   chainHref?: string
   /** The message's conversation, on a page with messages of several conversations. */
   threadHref?: string
@@ -79,7 +79,7 @@ export interface ShownMessages {
   messages: ShownMessage[]
   /** The notes between the messages, oldest first. */
   notes?: ShownNote[]
-  /** The message before the first one. The first one may continue its run. */
+  /** The message before `messages`. The first of `messages` may continue the run of that message. */
   before?: ShownMessage
   /** The `seq` of the first new message. A line above it marks new messages. */
   firstNew?: number

@@ -178,7 +178,7 @@ export function sentenceOf(tool: string, outcome: string, features: Features): s
   return outcome === 'ok' ? `${past} ${object}` : `Could not ${verb.toLowerCase()} ${object}`
 }
 
-/** Returns the title of a kind of call in the filter: `Create an agent`. */
+/** Returns the filter's title for a kind of call: `Create an agent`. */
 export function titleOf(tool: string, features: Features): string {
   const [verb, , object] = phraseOf(tool, features)
   const title = `${verb} ${object}`.replace(/\[.*?\]/g, '').replace(

@@ -183,7 +183,7 @@ function filterOf(query: URLSearchParams, zone: string): ActivityFilter {
     ...(kind === 'key' && { credentialId: id }),
     since: startOfDay(filter('from'), zone),
     until: to === undefined ? undefined : nextDayAt(zone, to, 0),
-    // If the filter selects a call or failures, the list also includes calls that change nothing.
+    // If the filter selects one kind of call, or all failures, the list also includes calls that change nothing.
     isChange: filter('readings') === undefined && filter('tool') === undefined && outcome !== anyFailure,
     before: Number.isSafeInteger(before) ? before : undefined,
   }

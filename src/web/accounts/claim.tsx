@@ -97,7 +97,7 @@ function chosen(form: URLSearchParams, choice: Choice): string[] {
   )
 }
 
-/** Asks the visitor to verify the address. Shown before sign-in, and to the address's user until verified. */
+/** Asks the visitor to verify the address. Shown before sign-in, and to the user who has not yet verified it. */
 function verifyAddressPage(
   { visitor, csrf, param, inputError }: PublicVisit,
   { ownerEmail, agents }: OpenClaim,
@@ -145,8 +145,8 @@ function wrongUserPage({ visitor, csrf }: PublicVisit, { ownerEmail }: OpenClaim
 }
 
 /**
- * Shows the choices in a form that posts to `action`. `left` more agents are waiting in accounts of their own. `target`
- * is the visitor's account suggested for moving.
+ * Shows the choices in a form that posts to `action`. `left` is the number of offered agents in other accounts.
+ * `target` is the visitor's account to which the page suggests moving the agents.
  */
 function decisionPage(
   visit: PublicVisit,

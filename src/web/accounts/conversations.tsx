@@ -69,7 +69,7 @@ export function conversationActions({ post }: Pages<Visit>, show: (visit: Visit)
   }, show)
 }
 
-/** Returns the number in a field: NaN if it is not a number, undefined if the field is missing. */
+/** Returns a field's value as a number: NaN if it is not a number, undefined if the field is missing. */
 function numberOf(text: string | null): number | undefined {
   if (text === null) return undefined
   return /^\d+$/.test(text.trim()) ? Number(text) : NaN

@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** Settings for which messages people can read, chosen by the account's owners. */
+/** Settings with which the account's owners choose the messages that people can read. */
 import { type PeopleRead, setContentsVisible, setPeopleRead } from '../../grid/accounts/people-read.ts'
 import { Card, dateInWords } from '../../html/components.tsx'
 import { ButtonForm } from '../../html/form.tsx'
@@ -67,7 +67,7 @@ export function readingActions(
 }
 
 /**
- * Sets whether owners and admins can read messages between agents. `since` is the result of `setPeopleRead`. See
+ * Sets whether owners and admins can read messages between agents. `since` is the result of `peopleReadSince`. See
  * docs/people.md, "People who read".
  */
 function PeopleReadCard({ visit, since }: { visit: Visit; since: number | null }) {

@@ -154,7 +154,7 @@ function updateOf({ form, param }: Visit, isPublic: boolean): AgentUpdate {
   }
 }
 
-/** Reads `direction-ID`, empty for a detached guardrail, and `action-ID`, which overrides its default action. */
+/** Reads `direction-ID`, empty for a detached guardrail, and `action-ID`, which overrides the default action. */
 function guardrailsOf(form: URLSearchParams): AgentGuardrailInput[] {
   const ids = [...form].filter(([name, value]) => name.startsWith('direction-') && value !== '')
     .map(([name]) => name.slice('direction-'.length))

@@ -33,7 +33,7 @@ export function AgentChoice({ agents, hint, value, ...field }: {
     : <TextArea {...field} hint={hint[1]} value={value} placeholder='@alice @bob' rows={3} isMono />
 }
 
-/** Returns the agents named in the fields: ids, or aliases with or without `@`. A field may name several. */
+/** Returns the agents named in the fields: ids, or aliases with or without `@`. A field may name several agents. */
 export function parseAgentRefs(form: URLSearchParams, name: string): string[] {
   return form.getAll(name).flatMap((text) => text.split(/[\s,;]+/)).filter((ref) => ref !== '')
 }

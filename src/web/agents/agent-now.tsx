@@ -58,7 +58,7 @@ export async function showAgent(visit: Visit): Promise<Response> {
   const queue = `${unread.toLocaleString('en')} unread`
   const about: [string, Child][] = [
     ['Now', presence && <PresenceNow presence={presence} lastSeenAt={null} now={now} />],
-    // A remote agent is seen only when it uses its key. Omit the row if it never has.
+    // A remote agent counts as seen only when it uses its key. If it never has, omit the row.
     ['Last seen', (agent.type !== 'a2a' || agent.lastSeenAt !== null) && seen],
     ['Inbox', full ? <NearlyFull {...full} /> : queue],
     ['Oldest unread', oldest && <OldestUnread {...oldest} now={now} />],

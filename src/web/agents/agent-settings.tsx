@@ -245,7 +245,7 @@ function GuardrailsCard(
   { visit, action, guardrails, attached, refused }: CardProps & {
     guardrails: Guardrail[]
     attached: GuardrailAttachment[]
-    /** The services that this alias's person has not allowed. */
+    /** The services that the person with this alias has not allowed. */
     refused: TextService[]
   },
 ) {

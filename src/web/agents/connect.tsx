@@ -12,7 +12,7 @@ import {
   snippets,
 } from '../../clients/snippets.ts'
 
-/** The command that connects the machine's coding clients, shown above the instructions for single clients. */
+/** The command that connects the machine's coding clients, shown above the instructions for individual clients. */
 export function ConnectLine({ config, alias, secret }: { config: Config; alias?: string; secret?: string }) {
   return (
     <div class='stack tight'>

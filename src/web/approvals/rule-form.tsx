@@ -122,7 +122,7 @@ export function RuleForm(
   )
 }
 
-/** Selects a kind of senders or recipients, or a single one by name. */
+/** Selects a kind of senders or recipients, or one sender or recipient by name. */
 function EndFields(
   { name, label, what, end, known }: {
     name: 'from' | 'to'

@@ -388,7 +388,7 @@ function manyInWords(visit: Pick<Visit, 'features'>, condition: Condition, n: st
   }
 }
 
-/** Returns the words for this kind of condition, defined by its feature. */
+/** Returns the texts that a feature defines for this kind of condition. */
 function wordsOf({ features }: Pick<Visit, 'features'>, kind: FeatureCondition['kind']): FeatureWords {
   return features.flatMap(({ conditions }) => conditions?.[kind] ?? [])[0]
 }
@@ -457,7 +457,7 @@ function turnsInHour(turns: number): string {
   return `${turns.toLocaleString('en')} turns in an hour with no message from a person`
 }
 
-/** Describes how full an inbox is. A `FullInbox` below the nearly full level refuses only other accounts' messages. */
+/** Describes how full an inbox is. A `FullInbox` that is not even nearly full refuses only other accounts' messages. */
 export function fullness({ unread, max }: FullInbox): string {
   if (unread >= max) return 'full'
   const percent = Math.floor(unread / max * 100)

@@ -3,7 +3,7 @@
 import { Notice, Time } from '../../html/components.tsx'
 import type { PageDeps, Visit } from '../visit.ts'
 
-/** Warns people who manage an account that the grid's last scheduled backup failed. The reason may contain paths. */
+/** Tells account managers that the last scheduled backup failed. Omits the reason, which may contain paths. */
 export function FailedBackup(
   { visit, backups }: { visit: Visit; backups: PageDeps['store']['backups'] },
 ) {

@@ -70,7 +70,7 @@ export function WaitingForYou(
   )
 }
 
-/** A notice above the composer that the conversation waits for the visitor. */
+/** Says, above the composer, that the conversation waits for the visitor. */
 export function WaitsHere({ visit, question }: { visit: Visit; question: Question | undefined }): Child {
   const { show } = listPlace(visit.query)
   return (

@@ -22,7 +22,7 @@ export interface ShownConditions {
   total: number
 }
 
-/** Splits conditions by urgency. The totals add up to the total count. `from` is the page with the rows. */
+/** Splits conditions by urgency. The two totals add up to the overall count. `from` is the page with the rows. */
 export function byUrgency(
   visit: Visit,
   open: Condition[],
@@ -47,7 +47,7 @@ function rowOf(visit: Visit, condition: Condition, from: Origin): NeedRow {
   }
 }
 
-/** Returns the rows. Three or more conditions of one group share a row. `fold` returns its link or folded rows. */
+/** Returns the rows. Three or more conditions of one group share a row, whose link or folded rows `fold` returns. */
 export function foldedRows(
   visit: Visit,
   { shown }: ShownConditions,

@@ -211,7 +211,7 @@ function Writing(
   )
 }
 
-/** The composer of a channel without posts, for members. A refused post is shown again by the page Write. */
+/** The composer of a channel without posts, for members. A refused post is shown again on the page Write. */
 export function firstPost(
   visit: Visit,
   { personAlias, channels }: Reader,

@@ -177,7 +177,7 @@ async function showFollowing(visit: Visit) {
 
 /**
  * Reads `?m=`, `?before=`, `?after=` and `?at=`, a time in the user's zone or in milliseconds. Selects the newest
- * messages if all are missing.
+ * messages if all these parameters are missing.
  */
 export function positionIn({ query, timeZone }: Pick<Visit, 'query' | 'timeZone'>): ThreadPosition {
   const [around, before, after] = ['m', 'before', 'after'].map((name) => seqIn(query, name))

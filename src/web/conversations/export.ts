@@ -1,4 +1,4 @@
-/** Exports a complete conversation as a file. Each page is read after the previous one has been sent. */
+/** Exports a complete conversation as a file. Each page of messages is read after the previous one has been sent. */
 import { type OpenConversation, type OpenMessage, wholeConversation } from '../../grid/conversations/open.ts'
 import { downloadBody } from '../../answers/downloads.ts'
 import { downloadHeaders } from '../../lib/http/download.ts'

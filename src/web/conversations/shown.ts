@@ -94,7 +94,7 @@ export function shownMessages(
   }))
 }
 
-/** Prepares the answers that a message offers. `action` is the address at which the reader can answer it. */
+/** Prepares the answers that a message offers. `action` is the address at which the reader can answer the message. */
 function shownChoices(
   { choices, fromAlias, recipient, seq }: OpenMessage,
   action?: string,

@@ -222,7 +222,7 @@ const directionOptions = [
   { value: 'outbound', title: 'Sent' },
 ] as const
 
-/** Selects the agents whose messages a guardrail checks. `mayWait` allows attaching it later. */
+/** Selects the agents whose messages a guardrail checks. `mayWait` allows attaching the guardrail later. */
 export function TargetFields(
   { choosable, form, mayWait = false, all = null }: {
     choosable: ChoosableAgents

@@ -142,7 +142,7 @@ async function show(visit: Visit, tried?: TriedText) {
   )
 }
 
-/** Says since when and why the guardrail cannot check messages, and what happens to them. */
+/** Says since when and why the guardrail cannot check messages, and what happens to unchecked messages. */
 function Failing({ guardrail, since }: { guardrail: GuardrailDetails; since: number }) {
   const { enabled, onFailure, failure } = guardrail
   return (

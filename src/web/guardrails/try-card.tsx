@@ -54,7 +54,7 @@ export function TryCard(
   },
 ) {
   const action = `${path}/try`
-  // The settings form shows the errors in its own fields.
+  // Listing `config` and `token` keeps their errors out of `rest`. The settings form already shows them.
   const errors = formErrors(visit, action, settings ? ['text', 'config', 'token'] : ['text'])
   const text = (
     <TextArea

@@ -36,7 +36,7 @@ export function serviceActions({ may }: AccountPages, show: (visit: Visit) => Pr
 
 export type TextServices = Awaited<ReturnType<typeof servicesFor>>
 
-/** Sets whether approval rules hold messages of the user's alias. See docs/people.md, "People who write". */
+/** Sets whether approval rules hold messages from and to the user's alias. See docs/people.md, "People who write". */
 export function ApprovalsCard({ visit, services }: { visit: Visit; services: TextServices }) {
   const isOn = services.some(({ provider, allowedAt }) => provider === approvalConsent.provider && allowedAt !== null)
   return (
@@ -57,7 +57,7 @@ export function ApprovalsCard({ visit, services }: { visit: Visit; services: Tex
   )
 }
 
-/** Sets what guardrails may do with messages of the user's alias. See docs/people.md, "People who write". */
+/** Sets which services may receive messages from and to the user's alias. See docs/people.md, "People who write". */
 export function ServicesCard({ visit, services }: { visit: Visit; services: TextServices }) {
   const action = settingsPath(visit, 'profile', 'services')
   const now = visit.account.deps.now()

@@ -142,7 +142,7 @@ function DisplayCard({ visit }: { visit: Visit }) {
           {shortcuts && ' Press ? to see them.'}
         </p>
         {
-          // Users can turn these off, because speech input can trigger them. See WCAG 2.2, "Character Key Shortcuts".
+          // Users can turn single keys off: speech input can trigger them. See WCAG 2.2, "Character Key Shortcuts".
         }
         <PageForm visit={visit} action={settingsPath(visit, 'profile', 'keyboard')} acts>
           <input type='hidden' name='keys' value={shortcuts ? 'off' : 'on'} />

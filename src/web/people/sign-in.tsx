@@ -88,7 +88,7 @@ async function signInPage({ csrf, form, inputError, kept }: PublicVisit, next: s
 
 /** Signs a user in with a passkey, which counts as both factors. See docs/people.md, "Signing in". */
 function passkeyPages({ get, post }: Pages<PublicVisit>, { store, sessions }: PageDeps): void {
-  // Users open this page with a form, because each page stores its own challenge in the database.
+  // A form instead of a link opens this page, because each view stores a challenge in the database.
   const show = async (visit: PublicVisit) => {
     const { csrf, form, address, kept } = visit
     const errors = formErrors(visit, '/passkey/sign-in', ['passkey'])

@@ -14,7 +14,7 @@ describe.skipIf(!hasBrowser)('in a real browser', () => {
   })
 
   test.each([true, false])(
-    'a user creates an admin key, sees it once, and deletes it, which disables it; with script: %s',
+    'a user creates an admin key, sees it once, and disables it by deleting it; with script: %s',
     async (withScript) => {
       const { page, faults, close } = await visit({ withScript })
       await page.goto(

@@ -92,7 +92,7 @@ test("a user with a verified address sees each agent's time and IP address, and 
   expect(await rows(grid, 'SELECT name, state, join_email FROM accounts WHERE id = ?', [home]))
     .toMatchObject([{ name: 'Zoe & Co', state: 'claimed', join_email: null }])
   expect((await person.request(arrivalOf({ id: home }))).status).toBe(200)
-  // The trial of both agents has ended, so they can send more than its ten messages.
+  // The trial of both agents has ended, so they can send more than the ten messages that a trial allows.
   for (let n = 0; n < 12; n++) {
     const sent = await callTool(grid, other.key, 'send_message', { to: 'zoe-one', message: `${n}` })
     expect(sent.code).toBeUndefined()
@@ -196,7 +196,7 @@ test("a claim email's link can be opened five times and used once", async () => 
   const zoes = browser(grid)
   expect((await zoes.submit(path, { name: 'Zoe' })).at).toBe(signed.path)
   expect((await browser(grid).open(path)).status).toBe(400)
-  // The used link leads its user to the claim. After the claim, it says that it was used.
+  // The used link leads its user to the claim. After the claim, its page says that the link was used.
   expect((await zoes.open(path)).at).toBe(signed.path)
   await claim(zoes, signed.path, { name: 'Zoe' })
   for (const one of [zoes, browser(grid)]) expect((await one.open(path)).text).toContain('This claim link was used')
@@ -256,7 +256,7 @@ test("agents cannot be moved into another user's account or an unknown one", asy
   expect(await status(signed.key)).toBe(200)
 })
 
-test('an owner who moves agents sees what does not move, and each account keeps its own part', async () => {
+test('an owner who moves agents sees what does not move, and both accounts have the right agents and log rows', async () => {
   await createAgent(grid.acme.store, { alias: 'carol', skills: [{ name: 'counting' }] })
   await grid.setPassword(ann, password)
   const one = await signUp('bean-one', ann, { skills: ['counting', 'beans'] })

@@ -23,7 +23,7 @@ const instructions = async () => {
   return body.result.instructions as string
 }
 
-test('an owner lets people read new messages, then older ones, then none; agents are told, and it is logged', async () => {
+test('when an owner lets people read new messages, then older ones, then none, agents are told and the log shows it', async () => {
   const user = await person(grid, { role: 'owner' })
   const owner = await signedIn(grid, user)
   expect((await owner.open(settings)).text).toContain(

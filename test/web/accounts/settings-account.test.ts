@@ -85,7 +85,7 @@ describe('the page of an account setting', () => {
   test.each([
     ['name', { name: 'a\u0007b' }, 'account-renamed', { name: 'Acme' }],
     ['turns', { warn: 'ten' }, 'saved', { warn: '20', perHour: '200', hops: '64' }],
-  ])("a setting's page is shown again after its form %s, refused or not", async (path, wrong, notice, right) => {
+  ])("posting the form %s, refused or not, leads back to the setting's page", async (path, wrong, notice, right) => {
     const at = `${settings}/${path}`
     const refused = await postWithToken(users.owner, at, wrong as Record<string, string>)
     expect([refused.status, refused.at]).toEqual([400, at])

@@ -79,7 +79,7 @@ test("an agent's page shows members and viewers only numbers, and members also t
   expect((await grid.acme.store.read.activity.list()).map(({ tool }) => tool)).not.toContain('read_agent')
 })
 
-test("an agent's page says since when its oldest message has waited, and from whom", async () => {
+test("an agent's page shows how long its oldest message has waited, and who sent that message", async () => {
   await say(grid, storeOf(grid, grid.alice), 'bob', 'First.')
   grid.clock.now += 5 * minute
   await grid.acme.agent('carol')

@@ -76,7 +76,7 @@ test("a held message's page links to the message it answers and its conversation
   expect(links(member.html)).toEqual([])
 })
 
-test('the list of held messages begins with the one that expires first, in red within its last hour', async () => {
+test('the list of held messages begins with the one that expires first, and marks it red in its last hour', async () => {
   await rule()
   for (let n = 0; n < 11; n++) await send(`Pay ${n}`)
   const rush = { name: 'Rush', from: '@bob', to: '@alice', deciders: [ann.id], expiresInHours: 2 }

@@ -136,7 +136,7 @@ test("other readers see a question's choices and the answer, and cannot choose",
   expect((await owner.open(world.path('messages', seq))).text).toContain('Yes chosen')
 })
 
-test('a question offers no choices once it has expired, whether read or unread, or was retracted', async () => {
+test('a question that has expired (read or unread) or was retracted offers no choices', async () => {
   const expiring = await asks({ expiresInSeconds: 60 })
   const retracted = await asks()
   const read = await asks({ expiresInSeconds: 60 })

@@ -160,13 +160,13 @@ test('reading conversations is recorded without any text, and changes no message
     'SELECT tool, arguments FROM activity WHERE account_id = ? AND user_id = ? ORDER BY n',
     [grid.acme.id, person.id],
   )
-  // The owner opened the list with the conversation next to it, and then two conversations, one of them twice.
+  // The admin opened the list with the conversation next to it, and then two conversations, one of them twice.
   expect(read.map(({ tool }) => tool).sort()).toEqual([...Array(3).fill('read_conversation'), 'read_conversations'])
   for (const text of texts) expect(JSON.stringify(read)).not.toContain(text)
   expect(await states()).toEqual(before)
 })
 
-test('reading messages to oneself is not recorded, and does not mark them as read', async () => {
+test('reading messages addressed to oneself is not recorded, and does not mark them as read', async () => {
   const { html } = await page(anns, `/conversations/${mine}`)
   expect(html).toContain('<li class="day new" id="new">New</li>')
   expect(await page(anns, '/conversations?show=you')).toMatchObject({ text: expect.stringMatching(/You\s+\d unread/) })
@@ -197,7 +197,7 @@ describe('a long conversation', () => {
   })
   const range = (from: number, to: number) => Array.from({ length: to - from }, (_, n) => from + n)
 
-  test('a conversation is shown in pages of 50 messages, in both directions, without script', async () => {
+  test('a conversation has pages of 50 messages that link in both directions, without script', async () => {
     const newest = await page(owner, `/conversations/${long}`)
     expect(numbers(newest.html)).toEqual(range(70, 120))
     const link = (html: string, title: string) =>

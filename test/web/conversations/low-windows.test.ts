@@ -1,4 +1,4 @@
-/** A conversation can be read in low windows, and links to a message scroll to it without moving the page. */
+/** A conversation can be read in low windows, and links to a message reveal it without scrolling the page. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { isLong } from '../../support/long.ts'
 import { heldMessages } from '../../../src/grid/approvals/held.ts'
@@ -101,7 +101,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     expect(await layoutFaults(page)).toEqual([])
   })
 
-  test.each(usual)('at %i x %i, links to a hit, task or message reveal it without moving the page', async (...size) => {
+  test.each(usual)('at %i x %i, links reveal a hit, task or message without scrolling the page', async (...size) => {
     await signIn(visitor, site.browser, site.grid.url)
     const { page } = visitor
     const moved = () => page.evaluate('[scrollY, Math.max(0, document.documentElement.scrollHeight - innerHeight)]')

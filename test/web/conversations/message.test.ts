@@ -98,7 +98,7 @@ test("a message's parts are listed with their sizes and served as files, whether
   for (const path of [file, data]) expect((await member.request(path)).status).toBe(403)
 })
 
-test('a conversation marks messages of another account, and says that its members may read along', async () => {
+test('a conversation marks messages from another account, and says that people of that account may read it', async () => {
   await grid.evil.agent('desk', { visibility: 'public' })
   const desk = (await grid.evil.store.read.agents.byAlias('desk'))!
   const asked = await say(grid, alice, '@desk', 'are you open?')

@@ -187,7 +187,7 @@ test('a message refused by a guardrail is shown again with its text, its quote a
   expect(sent).toMatchObject({ status: 200, text: expect.stringContaining('A bird') })
 })
 
-test('a text that is too long, empty, or to an unknown agent is shown again with the reason', async () => {
+test('a text that is too long or empty, or sent to an unknown agent, is shown again with the reason', async () => {
   const { browser, path } = site
   const long = '𝔄'.repeat(10_000)
   const sent = await browser.submit(path('write'), { to: '@alice', text: long })

@@ -52,7 +52,7 @@ test("a guardrail's chart counts by day or by hour, and omits older objections",
   ])
 })
 
-test("a guardrail's cases show agents and finding, and the text only if people may see contents", async () => {
+test("a guardrail's cases show the agents and the finding, and the text only if people may see contents", async () => {
   await send(`before ${secret}`)
   const owner = await signedInWithRole(grid, 'owner')
   const viewer = await signedInWithRole(grid, 'viewer')

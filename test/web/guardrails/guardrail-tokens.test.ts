@@ -62,7 +62,7 @@ test("a guardrail's token can be kept, replaced and removed, and is never shown"
   expect(seen).not.toContain(token)
 })
 
-test('a guardrail cannot be enabled without its token, even if the token is removed at the same time', async () => {
+test('concurrent requests to enable a guardrail and to remove its token never leave it enabled without the token', async () => {
   const id = await makeJudge(grid.acme)
   const ann = await signedInWithRole(grid, 'owner')
   const { enabled: _, ...off } = judge

@@ -92,7 +92,7 @@ test('a refused form shows posted values in the same way as stored ones', () => 
     ]
   ) {
     expect(shown).toMatch(part)
-    // A refused form shows these two fields as posted, which differs from the stored value.
+    // A refused form shows these two fields as posted. The posted text differs from the stored value.
     if (!/quoted|first/.test(part.source)) expect(again).toMatch(part)
   }
   expect(shown).not.toMatch(/value="email" checked/)

@@ -41,7 +41,7 @@ test('trying a guardrail shows its objections, their positions and the text to b
   expect(JSON.stringify(await activityOf(grid))).not.toContain(secret)
 })
 
-test('trying a guardrail shows the raw response of its service, whatever it is', async () => {
+test("trying a guardrail shows its service's raw response, escaped and truncated", async () => {
   const id = await guard(grid.acme, 'alice', { direction: 'outbound', provider: 'webhook' })
   remote.check = () => ({
     kinds: ['<b>bold</b>', 'x'.repeat(500)],

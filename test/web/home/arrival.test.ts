@@ -1,4 +1,4 @@
-/** The page at which a person arrives in an account. */
+/** The first page that a person sees in an account. */
 import { readFileSync } from 'node:fs'
 import { beforeAll, expect, test } from 'vitest'
 import { roles } from '../../../src/auth/actor.ts'
@@ -41,7 +41,7 @@ test.each(roles)('without agents, an %s sees the first steps on Home and in plac
   }
 })
 
-test('a first step is done when its agent has called, and the first message ends the steps permanently', async () => {
+test('each step that connects an agent is done once that agent has called, and the first message ends the steps permanently', async () => {
   const grid = await testGrid()
   const owner = await signedInByEmail(grid, 'ann@acme.example')
   const home = async () => (await owner.open(arrivalOf(grid.acme))).text
@@ -66,7 +66,7 @@ test('a first step is done when its agent has called, and the first message ends
   expect(await home()).toMatch(/^(?!.*Connect a client).*Figures/s)
 })
 
-test('the first steps do not return after the only messages were removed by age', async () => {
+test('the first steps do not return after retention has removed all messages', async () => {
   const grid = await testGrid()
   for (const { key } of [grid.alice, grid.bob]) await callTool(grid, key, 'read_messages', {})
   const counts = () => grid.acme.store.read.overview.agents(0)

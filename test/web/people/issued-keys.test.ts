@@ -1,4 +1,4 @@
-/** What happens to the agent keys that a person has issued when the person leaves. See docs/security.md. */
+/** When a person leaves, the grid offers to replace the agent keys that the person issued. See docs/security.md. */
 import { beforeEach, expect, test } from 'vitest'
 import { type Browser } from '../../support/browse.ts'
 import { type TestGrid, testGrid } from '../../support/grid.ts'

@@ -16,7 +16,7 @@ const kindsTo = (address: string) => grid.emails.filter(({ to }) => to === addre
 let grid: TestGrid
 beforeEach(() => open())
 
-/** Opens a grid whose user Bob has signed in at home before, and signed out. */
+/** Opens a grid. Its user Bob has already signed in from home once, and signed out. */
 async function open(limits: Partial<Limits> = {}): Promise<void> {
   grid = await testGrid({ limits })
   const bob = await signedIn(grid, await person(grid, { role: 'member', email }), home)

@@ -145,7 +145,7 @@ describe.skipIf(!hasBrowser)('in Chromium', { timeout: 300_000 }, () => {
     const { page } = visitor
     const { ann } = await annWithPasskey()
     const bob = await person(grid, { role: 'owner' })
-    // Bob also needs a second factor, although it is never used.
+    // Bob needs a second factor too, but never uses this passkey.
     await addPasskey(grid, bob, 'Phone')
     await visitor.context.clearCookies()
     await page.addInitScript(

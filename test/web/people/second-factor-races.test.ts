@@ -1,4 +1,4 @@
-/** Second factors when units are repeated, and when two changes collide. See docs/people.md, "Signing in". */
+/** Second factors when units are retried, and when two changes collide. See docs/people.md, "Signing in". */
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { addFactor } from '../../../src/grid/people/second-factor.ts'
 import { newId } from '../../../src/lib/id.ts'
@@ -14,7 +14,7 @@ beforeEach(async () => {
   grid = await testGrid({ env: { DURABILITY: 'relaxed' } })
 })
 
-describe('a unit repeated after a lost response', () => {
+describe('a unit retried after a lost response', () => {
   /** Creates an owner. After that, every unit is sent twice. */
   async function owner() {
     const user = await person(grid, { role: 'owner' })
@@ -26,7 +26,7 @@ describe('a unit repeated after a lost response', () => {
     return user
   }
 
-  test('a repeated unit sets up an authenticator app and recovery codes once, and each code works once', async () => {
+  test('a retried unit sets up an authenticator app and recovery codes once, and each code works once', async () => {
     const ann = await owner()
     const { secret, codes } = await addTotp(grid, ann)
     expect(codes).toHaveLength(10)
@@ -41,7 +41,7 @@ describe('a unit repeated after a lost response', () => {
     }
   })
 
-  test('a repeated unit removes an authenticator app', async () => {
+  test('a retried unit removes an authenticator app', async () => {
     const { one } = await addTotp(grid, await owner())
     const security = securityOf(grid)
 
@@ -51,7 +51,7 @@ describe('a unit repeated after a lost response', () => {
     expect(await rows(grid, 'SELECT * FROM totps')).toEqual([])
   })
 
-  test('a repeated unit stores one passkey with recovery codes, and accepts a challenge response once', async () => {
+  test('a retried unit stores one passkey with recovery codes, and accepts a challenge response once', async () => {
     const ann = await owner()
     const { challenges, secondFactors } = grid.store.global
 
@@ -65,7 +65,7 @@ describe('a unit repeated after a lost response', () => {
     expect([await take(), await take()]).toEqual([1, 0])
   })
 
-  test('a repeated unit accepts a passkey once, and the next use requires a higher counter', async () => {
+  test('a retried unit accepts a passkey once, and the next use requires a higher counter', async () => {
     const ann = await owner()
     const { secondFactors } = grid.store.global
     await addPasskeyOf(ann)

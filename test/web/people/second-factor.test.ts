@@ -184,7 +184,7 @@ describe('authenticator codes', () => {
     }
   })
 
-  test("a user's secret does not work for another user if a row is moved", async () => {
+  test("a user's secret does not work for another user, even if it is copied to that user's row", async () => {
     const [ann, bob] = [await person(grid, { role: 'owner' }), await person(grid, { role: 'owner' })]
     const { secret } = await addTotp(grid, ann)
     await addTotp(grid, bob)

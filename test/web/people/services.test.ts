@@ -14,7 +14,7 @@ beforeEach(async () => {
 })
 afterEach(() => grid.close())
 
-test('a person allows a service and withdraws the consent, and the log, the alias and the messages show it', async () => {
+test("the log, the page of a person's alias, and messages show that the person allowed a service and withdrew the consent", async () => {
   const account = `/accounts/${grid.acme.id}`
   const profile = `${account}/settings/profile`
   const { person: ann } = await personWithAlias(grid, 'ann', { name: 'Ann Smith' })
