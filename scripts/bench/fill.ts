@@ -15,8 +15,8 @@ PRAGMA cache_size = -500000`
 const chunk = 20_000
 
 /**
- * Adds agents until the account has `agents` of them. Adds `messages` messages, evenly distributed over the agents,
- * that were sent and read more than a day ago.
+ * Adds agents until the account has `agents` of them. Adds `messages` messages, evenly distributed over the agents. All
+ * messages were sent and read more than a day ago.
  */
 export async function fill(
   client: Client,

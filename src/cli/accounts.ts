@@ -231,7 +231,7 @@ export const restoreAccountCommand = accountCommand({
   print: () => 'The account is restored.',
 })
 
-/** A number in the allowed range, `default` for the setting (null), or undefined. Fails with `usage`. */
+/** Parses a limit, which must be in the allowed range. `default` (the setting) becomes null. Fails with `usage`. */
 function limitOf(text: string | undefined, option: string, [min, max]: [number, number]): number | null | undefined {
   if (text === undefined) return undefined
   if (text === 'default') return null

@@ -1,5 +1,3 @@
-/**
- * The first words of the command lines that `client.ts` handles, without loading `client.ts`. A test compares the two.
- */
+/** The first words of `client.ts`'s command lines, so that `client.ts` need not be loaded. A test checks the list. */
 export const clientWords: readonly string[] =
   'connect disconnect send read watch reserve reservations run as channel hook health --version -v version'.split(' ')
