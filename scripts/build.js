@@ -65,8 +65,7 @@ export const withoutValidator = {
  * @property {string} [folder] The output folder in the repository, by default `dist`.
  * @property {Record<string, string>} [define] Values for names in the program.
  * @property {boolean} [isSmall] Shortens variable names, which saves a quarter of the size. Names of functions and
- * classes stay,
- *   for stack traces.
+ *   classes stay, for stack traces.
  */
 
 /**
@@ -213,7 +212,7 @@ async function buildFile(program, file, define, isSmall = false) {
     alias,
     plugins: [withoutValidator],
     platform: 'node',
-    // V8's code cache works for scripts, and CommonJS is one. Dynamic imports are evaluated on demand.
+    // V8's code cache works for scripts, such as CommonJS modules. Dynamic imports are evaluated on demand.
     format: 'cjs',
     target: 'node20',
     // A script's dynamic import prints a warning on Node 20. All modules imported this way are scripts or built into

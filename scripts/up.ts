@@ -143,7 +143,7 @@ function runsAs(pid: number, alias: string): boolean {
   return readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').includes(`AGENT_GRID_ALIAS=${alias}`)
 }
 
-/** Lets each session say a number, to which the other replies with the next one. */
+/** Lets each session reply to a number with the next number. */
 function readAndCount(asked: Asked): Act {
   if (isNotified(asked)) return { tool: 'read_messages', arguments: {} }
   const first = asked.news.match(/begin with (@[\w-]+)/)?.[1]

@@ -79,7 +79,9 @@ async function check(client: Client, expected: { agents: number; messages: numbe
   if (rows.length > 0) throw new Error(`The filled database has ${rows.length} dangling references`)
 }
 
-/** Numbers are cast to integers, because the driver binds all numbers as reals. Aliases would end in `.0` otherwise. */
+/**
+ * Numbers are cast to integers, because the driver binds all numbers as reals. Otherwise, aliases would end in `.0`.
+ */
 const numbers =
   `WITH RECURSIVE numbers(n) AS (SELECT CAST(:first AS INTEGER) UNION ALL SELECT n + 1 FROM numbers WHERE n + 1 < :end)`
 

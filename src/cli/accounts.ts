@@ -179,7 +179,7 @@ export const resetSecondFactorCommand = storeCommand({
     `The user ${user_id} has no second factor now, and is signed out. The activity log of each account shows this.`,
 })
 
-/** Restores access when an account's provider is down. See docs/people.md, "Single sign-on". */
+/** Restores access when an account's identity provider is down. See docs/people.md, "Single sign-on". */
 export const stopRequiringSsoCommand = accountCommand({
   name: 'stop-requiring-sso',
   summary: 'Stop requiring single sign-on from the members of an account.',

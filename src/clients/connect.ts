@@ -76,7 +76,7 @@ function isSharedWithOthers({ path, format }: WrittenFile, connection: Connectio
     readConnections().some((other) => !isSamePlace(other, connection) && other.files.some((file) => file.path === path))
 }
 
-/** Adds to a file's record whatever other connections created for the file, so that the last one can remove it all. */
+/** Adds to a file's record all that other connections created for it, so that the last connection can remove it all. */
 function withShared(file: WrittenFile): WrittenFile {
   const files = readConnections().flatMap(({ files }) => files)
   const made = new Set(files.flatMap(({ folders }) => folders))

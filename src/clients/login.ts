@@ -37,7 +37,7 @@ interface Login {
   alias: string
 }
 
-/** Fetches a key of the agent that the person signed in as. `keyName` is its name, such as `claude on laptop`. */
+/** Fetches a key of the agent that the person signed in as. `keyName` names the key, such as `claude on laptop`. */
 export type FetchKey = (keyName: string) => Promise<Login>
 
 interface GridMetadata {
