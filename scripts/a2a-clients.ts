@@ -31,7 +31,7 @@ async function main(): Promise<void> {
   const grid = await liveGrid()
   const responder = await startResponder({ url: grid.url, key: grid.bob.key })
   try {
-    // Most frameworks fetch the card without the key, so @bob is public. Few poll tasks, so callers wait.
+    // Most frameworks fetch the card without the key, so @bob is public. Few poll tasks, so calls wait for the answer.
     await updateAgent(grid.acme.store, { agent: 'bob', visibility: 'public', callersWait: 'yes' })
     const node = installNode(join(root, 'node'))
     const rows = []

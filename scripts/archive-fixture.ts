@@ -1,7 +1,7 @@
 /**
  * `npm run lab -- archive-fixture`: writes an account's archive, plain and encrypted, into `test/fixtures/`. The files
- * are named by the version of the format. Every later build imports them (`test/features/archives/fixtures.test.ts`).
- * Run it once per version, because a committed archive is never regenerated.
+ * are named after the format's version. Every later build imports them (`test/features/archives/fixtures.test.ts`). Run
+ * it once per version, because a committed archive is never regenerated.
  */
 import { existsSync, writeFileSync } from 'node:fs'
 import process from 'node:process'

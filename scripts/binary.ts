@@ -23,7 +23,7 @@ import {
 } from './binary/targets.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-/** Maximum size in bytes. People download the file. */
+/** Maximum size in bytes, because users download the file. */
 const maxSize = 135_000_000
 
 /** The part of Bun that this file uses. @see https://bun.sh/docs/bundler/executables */
@@ -35,10 +35,10 @@ interface Build {
   onLoad(what: { filter: RegExp }, load: (file: { path: string }) => { contents: string; loader: 'js' | 'ts' }): void
 }
 
-/** A text of the program. The binary contains it literally only if the program is ASCII. */
+/** A string from the program. The binary contains it unchanged only if the program is ASCII. */
 const anyText = 'There is no command "'
 
-/** The code with which the database driver loads its native part, up to the end of the function. */
+/** The code with which the database driver loads its native part, up to the end of `requireNative`. */
 const dynamicRequire =
   /const \{ load, currentTarget \} = require\("@neon-rs\/load"\);[^]*?\nfunction requireNative\(\) \{[^]*?\n\}\n/
 
@@ -61,7 +61,7 @@ function nativeParts(target: Target) {
         // The exports are copied, because the bundler does not know a native module's exports.
         return { contents: `module.exports = { ...require(${native('@node-rs/argon2')}) }`, loader: 'js' }
       })
-      // Escapes non-ASCII characters in a comment that Bun keeps, because they would double the stored text.
+      // Escapes non-ASCII characters in a comment that Bun keeps, because they would double the stored text's size.
       build.onLoad({ filter: /node_modules[\\/]otpauth[\\/].*\.m?js$/ }, ({ path }) => {
         return { contents: readFileSync(path, 'utf8').replace(/^\/\/!.*$/gm, toAscii), loader: 'js' }
       })
@@ -109,7 +109,7 @@ async function buildBinary(name: TargetName, outfile: string, commit: string | u
   mkdirSync(dirname(outfile), { recursive: true })
   try {
     const { success, logs } = await (globalThis as unknown as { Bun: Bun }).Bun.build({
-      // The first entry point is the program. The binary has the others next to it, without their path below `root`.
+      // The first entry point is the program. The binary stores the others next to it, without their path below `root`.
       entrypoints: [join(root, 'src/start.ts'), join(root, 'src/thread.ts')],
       root: join(root, 'src'),
       naming: { asset: '[name].[ext]' },

@@ -1,8 +1,8 @@
 // @ts-check
 /**
  * Builds a TypeScript program into one file for Node, including its packages. Also builds a file for threads and the
- * client package. The result starts much faster than compiling each file at load time, and needs less memory. This file
- * is JavaScript, because Node 20 cannot run TypeScript.
+ * client package. The built program starts much faster than one whose files are compiled at load time, and needs less
+ * memory. This file is JavaScript, because Node 20 cannot run TypeScript.
  */
 import { execFileSync } from 'node:child_process'
 import { createHash, randomUUID } from 'node:crypto'
@@ -64,8 +64,8 @@ export const withoutValidator = {
  * @typedef {object} Flavour
  * @property {string} [folder] The output folder in the repository, by default `dist`.
  * @property {Record<string, string>} [define] Values for names in the program.
- * @property {boolean} [isSmall] Shortens variable names, which saves a quarter. Names of functions and classes stay,
- *   for stack traces.
+ * @property {boolean} [isSmall] Shortens variable names, which saves a quarter of the size. Names of functions and
+ *   classes stay, for stack traces.
  */
 
 /**
@@ -140,7 +140,7 @@ export async function buildClientPackage(archive, define = {}) {
 }
 
 /**
- * Builds the plugin for opencode, unless it was built from the current sources. The plugin's last line records them.
+ * Builds the plugin for opencode, unless its last line shows that it was built from the current sources.
  *
  * @param {string} file
  */
@@ -212,7 +212,7 @@ async function buildFile(program, file, define, isSmall = false) {
     alias,
     plugins: [withoutValidator],
     platform: 'node',
-    // V8's code cache works for scripts, and CommonJS is one. Dynamic imports are evaluated on demand.
+    // V8's code cache works for scripts, such as CommonJS modules. Dynamic imports are evaluated on demand.
     format: 'cjs',
     target: 'node20',
     // A script's dynamic import prints a warning on Node 20. All modules imported this way are scripts or built into
@@ -263,8 +263,8 @@ async function buildFile(program, file, define, isSmall = false) {
 }
 
 /**
- * Returns a program's sources, if its files were built from the current ones. The last line of `file` lists them with a
- * hash.
+ * Returns a program's sources, if its files were built from the current sources. The last line of `file` lists the
+ * sources with a hash.
  *
  * @param {string} file
  * @param {Record<string, string>} define

@@ -32,7 +32,7 @@ interface Way {
   /** Called before the client starts. */
   prepare?(grid: NewcomersGrid): Promise<void>
   next(client: string): Next
-  /** Returns the result. Fails with the fault in the output that the model received. */
+  /** Returns the result. Fails if the output that the model received has a fault, and names the fault. */
   outcome(shown: string[], client: string): string
 }
 

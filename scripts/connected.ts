@@ -1,8 +1,8 @@
 /**
  * `npm run lab -- connected`: connects the installed coding clients to a temporary grid. Each client lists the
  * configuration that it has read. The program sends and reads messages, and then disconnects the clients. Prints a
- * table. `--program FOLDER` uses the client program of another build, `--grid FOLDER` another build's grid. The folder
- * is a checkout in which "npm run build" has run, or an installed package. See docs/clients.md and docs/stability.md.
+ * table. `--program FOLDER` uses the client program of another build, `--grid FOLDER` another build's grid. FOLDER is a
+ * checkout in which "npm run build" has run, or an installed package. See docs/clients.md and docs/stability.md.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -80,7 +80,7 @@ async function row(client: string, addOther: string[]): Promise<string[]> {
     const alice = { ...env, AGENT_GRID_KEY: grid.alice.key, AGENT_GRID_URL: grid.url, AGENT_GRID_ALIAS: '@alice' }
     const read = await output(process.execPath, [program, 'read', '--json'], folder, alice) ?? ''
     const again = await run(process.execPath, [program, ...connect]) ?? ''
-    // The client rewrites its file in its own format.
+    // Makes the client rewrite its file in its own format.
     await run(client, addOther)
     await run(process.execPath, [program, 'disconnect', client, '--yes'])
     const after = plain(await run(client, ['mcp', 'list']) ?? '')
@@ -106,14 +106,14 @@ async function row(client: string, addOther: string[]): Promise<string[]> {
   }
 }
 
-/** The hook that runs at a session's start. */
+/** Returns a shell line that runs a client's hook for the start of a session. */
 function startOf(client: string): string {
   const input = JSON.stringify({ session_id: 's1', hook_event_name: 'SessionStart' })
   const line = `echo '${input}' | ${process.execPath} ${program} hook ${client} start --as @bob --url ${grid.url}`
   return client === 'claude' ? `export CLAUDE_CODE_ENTRYPOINT=cli; ${line}` : line
 }
 
-/** The folder of a build, by default the current one. */
+/** The folder of a build, by default of the current build. */
 function builtIn(folder: string | undefined): string {
   if (folder === undefined) return own
   const found = ['dist/src', 'src'].map((path) => join(resolve(folder), path)).find((path) =>

@@ -12,8 +12,8 @@ import { runtimeBinary } from './runtime.ts'
 
 /** The options of each test, with the variable that the test reads and the default value. */
 const tests: Record<string, Record<string, [variable: string, fallback?: string]>> = {
-  // With `--database file`, processes run one after the other, each on its own local file, and `binary` is also a
-  // runtime. Without a webhook, a run need not wait at its end until thousands of webhook requests are sent.
+  // With `--database file`, the runtimes run one after the other, each on its own local file, and `binary` is also
+  // allowed. Without a webhook, a run does not wait at its end until thousands of webhook requests are sent.
   chaos: {
     seconds: ['CHAOS_SECONDS', '60'],
     runtime: ['CHAOS_RUNTIMES', 'node,deno,bun'],
@@ -23,7 +23,7 @@ const tests: Record<string, Record<string, [variable: string, fallback?: string]
     log: ['PROOF_LOG'],
   },
   faults: { rounds: ['FAULTS_ROUNDS', '50'], runtime: ['FAULTS_RUNTIME', 'node'], seed: ['FAULTS_SEED'] },
-  // The test itself runs on `runtime`. Numbers begin at `first`, so that part of a longer run can be repeated.
+  // The test itself runs on `runtime`. Request numbers begin at `first`, so that part of a longer run can be repeated.
   fuzz: {
     first: ['FUZZ_FIRST', '0'],
     requests: ['FUZZ_REQUESTS', '200000'],

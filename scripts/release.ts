@@ -1,7 +1,7 @@
 /**
  * Builds all released files: `npm run release [-- --target NAME,…] [--repository URL] [--destination FOLDER] [--image]`
- * writes the binaries, the npm package, the install script, with `--image` the image, their README, release notes,
- * licences, a component list (CycloneDX) and checksums into `release/`.
+ * writes the binaries, the npm package, the install script, the image (only with `--image`), their README, release
+ * notes, licences, a component list (CycloneDX) and checksums into `release/`.
  *
  * See docs/releasing.md.
  */

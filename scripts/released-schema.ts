@@ -1,8 +1,8 @@
 /**
  * `npm run lab -- released-schema VERSION`: writes a database with the current schema and a row in every table into
- * `test/fixtures/released/VERSION/`. `test/store/upgrades.test.ts` runs every later step on it. With `--freeze`, which
- * belongs in the release commit, also writes the steps to `db/released.ts`, and `npm run migration` no longer changes
- * them.
+ * `test/fixtures/released/VERSION/`. `test/store/upgrades.test.ts` runs every later step on it. `--freeze`, which
+ * belongs in the release commit, also writes the steps to `db/released.ts`, so that `npm run migration` no longer
+ * changes them.
  */
 import Database from 'libsql'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

@@ -38,8 +38,8 @@ export async function outputOf(child: ChildProcess): Promise<string> {
 }
 
 /**
- * Installs packages into a folder, unless it already has some. Install scripts do not run. `node` runs npm, which
- * chooses package versions for it.
+ * Installs packages into a folder, unless the folder already contains packages. Install scripts do not run. `node` runs
+ * npm, which chooses package versions for that Node version.
  */
 export function installPackages(folder: string, packages: readonly string[], node = process.execPath): void {
   if (existsSync(join(folder, 'node_modules'))) return

@@ -1,7 +1,7 @@
 /**
  * `npm run lab -- runners [--kills 200] [--clients FOLDER]`: kills agents' runners and their children at every step of
- * their work, lets two runners share an inbox, and runs Claude Code, Codex and opencode with a local model. Prints the
- * results for the messages.
+ * their work, lets two runners share an inbox, and runs Claude Code, Codex and opencode with a local model. Prints how
+ * many messages were lost or answered twice.
  *
  * See docs/runners.md, "Tried".
  */

@@ -21,7 +21,7 @@ const upstream = (await promisify(execFile)('npm', ['config', 'get', 'registry']
 const folder = mkdtempSync(join(tmpdir(), 'agent-grid-release-'))
 let published: { packument: Record<string, unknown>; archive: Uint8Array } | undefined
 
-/** Serves the release at `/release/`, and an npm registry with our package and those of the usual registry. */
+/** Serves the release at `/release/`, and an npm registry with our package and the packages of the usual registry. */
 const server = createServer(async (request, response) => {
   const path = decodeURIComponent(request.url!)
   if (request.method === 'PUT') {

@@ -1,7 +1,7 @@
 /**
- * `npm run lab -- up`: starts with an empty home folder, the real Claude Code and Codex, and a scripted model. A single
- * agent-grid command leads to two sessions that answer each other. Then opens many sessions in one folder. Needs Linux
- * and tmux. See docs/client-reference.md, "Trying it".
+ * `npm run lab -- up`: starts with an empty home folder, the real Claude Code and Codex, and a scripted model. Checks
+ * that two sessions answer each other after a single agent-grid command. Then opens many sessions in one folder. Needs
+ * Linux and tmux. See docs/client-reference.md, "Trying it".
  */
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
@@ -101,7 +101,7 @@ try {
   rmSync(temporary, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 })
 }
 
-/** Returns a client's place. `session` is the model's path, for a client whose environment has the model's URL. */
+/** Returns a client's place. `session` is the path in the model's URL, if the client's environment has that URL. */
 function placeOf({ name }: WakeClient, session: string = name): Place {
   const { path } = clients.find(({ client }) => client.name === name)!
   return { home, project, program: path, agent: { alias: '', key: '' }, grid: '', model: model.url(session), keys: 0 }
@@ -143,7 +143,7 @@ function runsAs(pid: number, alias: string): boolean {
   return readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').includes(`AGENT_GRID_ALIAS=${alias}`)
 }
 
-/** Lets each session say a number, to which the other replies with the next one. */
+/** Lets each session reply to a number with the next number. */
 function readAndCount(asked: Asked): Act {
   if (isNotified(asked)) return { tool: 'read_messages', arguments: {} }
   const first = asked.news.match(/begin with (@[\w-]+)/)?.[1]

@@ -48,7 +48,7 @@ async function main(): Promise<void> {
   const names = positionals.length > 0 ? positionals : Object.keys(wakeClients)
   if (values.help || names.some((name) => !Object.hasOwn(wakeClients, name))) return console.log(usage)
 
-  // The folder of the clients' home folders. Some clients refuse to work below the folder for temporary files.
+  // The folder above the clients' home folders. Some clients refuse to work below the folder for temporary files.
   const temporary = mkdtempSync(join(process.env.HOME ?? tmpdir(), '.agent-grid-wake-'))
   const folder = values.folder === undefined ? temporary : resolve(values.folder)
   await build('src/main.ts')

@@ -1,4 +1,4 @@
-/** Driver of `RemoteA2AAgent` from Google's Agent Development Kit, with the agent's URL and a client with the key. */
+/** Tests `RemoteA2AAgent` from Google's Agent Development Kit, with the agent's URL and a client that adds the key. */
 import process from 'node:process'
 import { load, report, withKey } from './driver.mjs'
 

@@ -7,7 +7,7 @@ import process from 'node:process'
 
 const realFetch = globalThis.fetch
 
-/** The messages that each step sends. The agent is the tests' responder. */
+/** The texts that each step sends to the agent, which is the responder that the tests also use. */
 const requests = { send: ['How are you?'], stream: ['tck-stream-chunked'], turn: ['tck-multi-turn', 'done'] }
 
 /** Calls `fetch` with the key. */

@@ -35,7 +35,7 @@ export const frameworks: Record<string, Framework> = {
 /** A driver's output for each step: a result, an error, or a mark that the framework does not support the step. */
 export type Outcome = Record<'send' | 'stream' | 'turn', { result?: unknown; error?: string; missing?: true }>
 
-/** The faults in an outcome; empty if there are none. */
+/** The steps whose outcome differs from the expected one; empty if there are none. */
 export function faultsOf({ turn }: Framework, outcome: Outcome): string[] {
   const asked = 'What else do you need?'
   const expected = {

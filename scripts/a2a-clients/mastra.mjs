@@ -1,4 +1,4 @@
-/** Driver of Mastra's `A2AAgent`, with the agent's URL and headers. `A2A_VERSION`: 0.3 or 1.0. */
+/** Tests Mastra's `A2AAgent`. It gets the agent's URL and headers with the key. `A2A_VERSION`: 0.3 or 1.0. */
 import process from 'node:process'
 import { load, report } from './driver.mjs'
 

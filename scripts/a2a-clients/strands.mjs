@@ -1,4 +1,4 @@
-/** Driver of Strands' `A2AAgent`, with the agent's URL and a client that sends the key. */
+/** Tests Strands' `A2AAgent`. It gets the agent's URL, and a client that sends the key. */
 import process from 'node:process'
 import { load, report, withKey } from './driver.mjs'
 

@@ -1,4 +1,4 @@
-/** Driver of `a2a-ai-provider` for Vercel's AI SDK, with the card's URL. Only `fetch` adds the key. */
+/** Tests `a2a-ai-provider` for Vercel's AI SDK. It gets the card's URL. Only the replaced `fetch` adds the key. */
 import process from 'node:process'
 import { load, report, withKey } from './driver.mjs'
 

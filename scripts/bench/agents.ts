@@ -20,8 +20,8 @@ export interface Population {
   /** The number of agents with keys, by name. `{ sender: 2 }` creates @sender-0 and @sender-1. */
   agents: Record<string, number>
   /**
-   * Channels #channel-0, #channel-1 … with at most `size` members. Each agent named by `of` is in one of them, and
-   * agents named by `also` are in all of them.
+   * Channels #channel-0, #channel-1 … with at most `size` members. Each agent with the name `of` is in one of them, and
+   * each agent with the name `also` is in all of them.
    */
   channels?: { of: string; size: number; also?: string }
   /** The total number of agents, and the number of read messages in their inboxes. */
@@ -30,7 +30,7 @@ export interface Population {
 
 export type BenchAgents = Record<string, BenchAgent[]>
 
-/** Enough concurrent calls to share commits, few enough to stay below the write queue's time limit on slow disks. */
+/** Enough concurrent calls to share commits, but too few to exceed the write queue's time limit on slow disks. */
 const maxConcurrent = 32
 
 async function populate({ agents: counts, channels, history }: Population): Promise<BenchAgents> {

@@ -43,9 +43,7 @@ export function sendMessageRequest(port: number, from: BenchAgent, to: string, m
   return toolCallRequest(port, from, 'send_message', { to, message })
 }
 
-/**
- * Builds sends with a different text in each call. Texts repeat after `differentTexts`. `args` are added to the call.
- */
+/** Returns a function that returns sends with `differentTexts` different texts in rotation, each with `args`. */
 export function sendMessageRequests(port: number, from: BenchAgent, to: string, args: object = {}): () => Buffer {
   const requests = Array.from(
     { length: differentTexts },
@@ -75,12 +73,12 @@ function checkResponse(response: RawResponse, text = ''): RawResponse {
   throw new Error(`The server responded ${status}${missing}: ${body.slice(0, 500)}`)
 }
 
-/** Whether the grid refused the call because it is busy. Such a call can be repeated. */
+/** Whether the grid refused the call because it is busy. Such a call can be retried. */
 function isBusy({ body }: RawResponse): boolean {
   return body.includes('"isError":true') && body.includes('The grid is busy')
 }
 
-/** Like `call`, but repeats calls that a busy grid refuses. Only for calls that are not measured. */
+/** Like `call`, but retries calls that a busy grid refuses. Only for calls that are not measured. */
 export async function callWithRetries(connection: Connection, request: Buffer, text?: string): Promise<RawResponse> {
   for (let refused = 0;; refused++) {
     const response = await connection.send(request)
@@ -108,14 +106,14 @@ export function checkHoldsOnly(response: RawResponse, id: string): void {
   if (ids.length !== 1 || ids[0] !== id) throw new Error(`Read [${ids.join(', ')}] instead of ${id}`)
 }
 
-/** Sends a message. Resolves to the message's id. `by` is `callWithRetries` for unmeasured sends. */
+/** Sends a message with `by`, which is `callWithRetries` for unmeasured sends. Resolves to the message's id. */
 export async function sendMessage(connection: Connection, request: Buffer, by = call): Promise<string> {
   const [id] = messageIds(await by(connection, request, 'message_id'))
   return id
 }
 
 /**
- * Reads inboxes until they are empty. Resolves to the number of messages in each inbox. Calls `connect` at most
+ * Reads inboxes until they are empty. Resolves to the number of messages read from each inbox. Calls `connect` at most
  * `drainConnections` times.
  */
 export async function drainInboxes(port: number, agents: BenchAgent[], connect: () => Connection): Promise<number[]> {
@@ -137,7 +135,7 @@ export async function drainInboxes(port: number, agents: BenchAgent[], connect: 
 
 export const drainConnections = 32
 
-/** Delay before a refused call is repeated. */
+/** Delay before a refused call is retried. */
 const retryDelayMs = 250
 /** Number of consecutive refusals that count as a failure. */
 const maxRefusals = 100

@@ -48,7 +48,7 @@ export const compare: Scenario = {
   },
 }
 
-/** Starts those of these brokers that are installed. Adds the echo server, which is already running. */
+/** Starts the given brokers, if they are installed. Adds the echo server, which is already running. */
 export async function startOthers(context: BenchContext, brokers: Broker[]): Promise<Subject[]> {
   const { floor } = context
   const subjects = [
@@ -145,8 +145,8 @@ function pairOf(queue: Queue): Step {
 type Rates = { name: string; label: string; perSecond: Map<number, number[]>; cpuUs: Map<number, number> }[]
 
 /**
- * Builds a table with a row per subject and a column per number of clients. A ratio is the median of the slices'
- * ratios, each within one round.
+ * Builds a table with a row per subject and a column per number of clients. A ratio is the median of the ratios between
+ * slices of the same round.
  */
 function comparisonOf([grid, ...others]: Rates, clients: number[], unit: string): TextTable {
   const cellOf = ({ perSecond, cpuUs }: Rates[number], count: number): string => {

@@ -1,4 +1,4 @@
-/** Questions that agents ask over MCP, and REST workers that answer one and take the next in a single call. */
+/** Questions that agents ask over MCP, and REST workers that answer one question and take the next in a single call. */
 import type { BenchAgent } from './agents.ts'
 import { nats } from './brokers/nats.ts'
 import { postgresqlBehindHttp } from './brokers/postgresql.ts'
@@ -126,7 +126,7 @@ class Worker {
     if (!this.#leased?.lease_id) this.#leased = await this.#call<Leased>('/api/v1/inbox/leases', this.#next)
   }
 
-  /** Answers the question and takes the next one. Resolves to whether there is a next one. */
+  /** Answers the question and takes the next one. Resolves to whether there was another question. */
   async turn(): Promise<boolean> {
     const { lease_id, messages: [{ message_id, reply_to }] } = this.#leased!
     const body = {

@@ -15,8 +15,8 @@ PRAGMA cache_size = -500000`
 const chunk = 20_000
 
 /**
- * Adds agents until the account has `agents` of them. Adds `messages` messages, evenly distributed over the agents,
- * that were sent and read more than a day ago.
+ * Adds agents until the account has `agents` of them. Adds `messages` messages, evenly distributed over the agents. All
+ * messages were sent and read more than a day ago.
  */
 export async function fill(
   client: Client,
@@ -79,7 +79,9 @@ async function check(client: Client, expected: { agents: number; messages: numbe
   if (rows.length > 0) throw new Error(`The filled database has ${rows.length} dangling references`)
 }
 
-/** Numbers are cast to integers, because the driver binds all numbers as reals. Aliases would end in `.0` otherwise. */
+/**
+ * Numbers are cast to integers, because the driver binds all numbers as reals. Otherwise, aliases would end in `.0`.
+ */
 const numbers =
   `WITH RECURSIVE numbers(n) AS (SELECT CAST(:first AS INTEGER) UNION ALL SELECT n + 1 FROM numbers WHERE n + 1 < :end)`
 

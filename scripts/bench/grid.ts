@@ -62,7 +62,7 @@ export async function createDatabase(database: Database, population: Population)
 
 const filled = new Map<string, Promise<BenchDatabase>>()
 
-/** Like `createDatabase`, but reuses a database. Filling takes long, and measurements barely change the database. */
+/** Like `createDatabase`, but reuses a database. Filling one takes a long time, and measurements barely change it. */
 export async function filledDatabase(database: Database, population: Population): Promise<BenchDatabase> {
   const name = JSON.stringify([database, population])
   const result = filled.get(name) ?? createDatabase(database, population)

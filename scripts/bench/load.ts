@@ -131,7 +131,7 @@ export async function inSlices(contenders: Contender[], seconds: number): Promis
   const found: Totals[][] = contenders.map(() => [])
   for (let round = 0; round <= rounds; round++) {
     for (let n = 0; n < contenders.length; n++) {
-      // Each round starts with the next contender, so that no contender always follows the same other one.
+      // Each round starts with the next contender, so that no contender always runs after the same other contender.
       const i = (round + n) % contenders.length
       const totals = await slice(contenders[i], seconds * shareOfSlice * 1_000)
       if (round > 0) found[i].push(totals)
@@ -178,7 +178,7 @@ export function figuresOf({ totals, perSecond, cpuUs }: Slices) {
   }
 }
 
-/** Returns the median of the slices' ratios, each within one round. */
+/** Returns the median of the ratios between slices of the same round. */
 export function ratioOf(slices: number[], others: number[]): number {
   return median(slices.map((figure, round) => figure / others[round]))
 }

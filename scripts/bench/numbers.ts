@@ -26,8 +26,8 @@ export interface Pace {
 }
 
 /**
- * The ratio to the floor, where 1 is equally fast. Compares requests per second or, if only times were measured,
- * medians. Undefined without either.
+ * The ratio to the floor, where 1 means equally fast. Compares requests per second or, if only times were measured,
+ * medians. Undefined if neither was measured.
  */
 export function ratioToFloor({ perSecond, p50Ms }: Pace, floor: Required<Pace>): number | undefined {
   if (perSecond !== undefined) return perSecond / floor.perSecond

@@ -1,4 +1,3 @@
-/** Types of the scenarios. */
 import type { Connection } from './connection.ts'
 import type { Database } from './grid.ts'
 import type { Measured, Workload } from './load.ts'

@@ -22,7 +22,7 @@ export interface ServerProcess {
   residentKiB(): number
   /** The process's limit of open files and sockets. */
   maxDescriptors(): number
-  /** The end of the process's output once it has exited, else empty. */
+  /** Returns the end of the output once the process has exited; empty before. */
   lastOutput(): string
   stop(): Promise<void>
 }

@@ -16,10 +16,10 @@ import { median } from './numbers.ts'
 import { readRow, warm } from './pairs.ts'
 import type { BenchContext, Connect, Row, Scenario } from './scenario.ts'
 
-/** With this many agents, cached database pages of one inbox rarely serve the next one. */
+/** With this many agents, cached database pages of one inbox rarely serve the next inbox. */
 const maxReaders = 500
 
-/** The maximum cost of a send and a read with many stored messages, relative to the cost with the fewest. */
+/** The maximum cost of a send and a read with many stored messages, relative to the cost with the fewest messages. */
 const aim = 1.2
 
 const sendInTurn: Row<BenchGrid> = {

@@ -6,7 +6,7 @@ import { type BenchDatabase, type BenchGrid, createDatabase, startGrid } from '.
 import { pairWork } from './pairs.ts'
 import type { BenchContext, Scenario, TextTable } from './scenario.ts'
 
-/** Longer than log followers gather rows before they process them. */
+/** Longer than log followers wait to collect rows before they process them. */
 const settleMs = 5_000
 const clients = 32
 

@@ -14,7 +14,7 @@ import type { BenchContext, Connect, Scenario } from './scenario.ts'
 const settleMs = 5
 /** The interval at which a process polls for messages from other processes. */
 const pollMs = 200
-/** The number of pairs across processes. Each wake takes long, so the pairs run concurrently. */
+/** The number of pairs across processes. Each wake takes a long time, so the pairs run concurrently. */
 const pairsAcross = 32
 
 const limit = 'the send and the read; waking itself is a function call'

@@ -102,8 +102,8 @@ export function ownTarget(): TargetName {
 }
 
 /**
- * The path of a file in a package. The package is the one that `npm ci` installed, otherwise it is downloaded from npm,
- * in the version and with the hash of `package-lock.json`. Fails if npm does not have it.
+ * The path of a file in a package that `npm ci` installed. A package that it did not install is downloaded from npm, in
+ * the version and with the hash of `package-lock.json`. Fails if npm does not have it.
  */
 export function packageFile([name, path]: readonly [name: string, path: string]): string {
   const installed = join(root, 'node_modules', name, path)

@@ -19,9 +19,9 @@ export interface ClientHome {
 
 export interface RunOptions {
   env?: Record<string, string>
-  /** The keys that the person types once the output matches this question. */
+  /** The keys that the person types once the output matches the question `to`. */
   answer?: { to: RegExp; keys: string }
-  /** The command is killed, and counts as successful, once its output matches this. */
+  /** The command is killed, and counts as successful, once its output matches this pattern. */
   until?: RegExp
   /** Called with all output so far whenever more arrives. */
   onOutput?(output: string): void
@@ -64,7 +64,7 @@ export function createClientHome(folder: string, binFolder: string): ClientHome 
   }
 }
 
-/** The steps of a newcomer, and each step's duration. */
+/** A step of a newcomer, and its duration. */
 
 export interface Step {
   what: string

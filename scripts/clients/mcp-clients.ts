@@ -1,6 +1,6 @@
 /**
- * How each client is installed, connected as a newcomer would, and controlled without a screen. Clients that need a
- * model for tool calls get a fake one.
+ * How each client is installed, connected as a newcomer would connect it, and controlled without a screen. Clients that
+ * need a model for tool calls get a fake one.
  */
 import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -222,7 +222,6 @@ function snippet(id: string, baseUrl: string, key: string): string {
   return snippets({ baseUrl, key }).find((snippet) => snippet.id === id)!.text
 }
 
-/** Pastes a command into a terminal. */
 async function paste(home: ClientHome, steps: Steps, command: string, options?: RunOptions): Promise<void> {
   const [shown] = command.split(/ http| \\/)
   await steps.take(`${shown} …`, async () => expectSuccess(await home.run('sh', ['-c', command], options)))
@@ -246,7 +245,7 @@ async function askModel(steps: Steps, next: Next, run: (model: FakeModel) => Pro
   try {
     const ask = async () => expectSuccess(await run(model))
     await steps.take('ask it to use the grid', ask)
-    // On a busy machine, a client may call its model before it has listed the tools. It is then asked again.
+    // On a busy machine, a client may call its model before it has listed the tools. It then gets the task again.
     if (!model.shown().some(Boolean)) await steps.take('ask it again, because it had not listed the tools', ask)
     return model.shown()
   } finally {

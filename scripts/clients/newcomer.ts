@@ -26,7 +26,7 @@ export interface NewcomersGrid {
   close(): Promise<void>
 }
 
-/** Not a socket as input, because Bash would assume a remote shell and read the machine's startup files. */
+/** Standard input is not a socket, because Bash would assume a remote shell and read the machine's startup files. */
 const stdio: StdioOptions = ['ignore', 'pipe', 'pipe']
 const repository = fileURLToPath(new URL('../..', import.meta.url))
 

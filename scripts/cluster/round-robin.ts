@@ -31,8 +31,8 @@ const checkEveryMs = 500
 
 /**
  * Starts a proxy that forwards requests, event streams and long waits. Instances that are not ready are tried last. If
- * a connection is refused, the next instance is tried. A sent request is never repeated. If an instance dies during a
- * request, the client gets a 502, and can repeat the request safely only with an idempotency key.
+ * a connection is refused, the next instance is tried. A request that was sent is never retried. If an instance dies
+ * during a request, the client gets a 502, and can retry safely only with an idempotency key.
  */
 export async function startRoundRobin({ port, instances: ports }: RoundRobinOptions): Promise<RoundRobin> {
   const instances: Instance[] = ports.map((port) => ({ port, isReady: false }))

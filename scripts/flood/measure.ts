@@ -61,11 +61,11 @@ interface Phase {
 }
 
 export interface FloodReport {
-  /** Calls per second of the flooding kind that the grid serves without other load and without call limits. */
+  /** Calls per second, of the flood's kind, that the grid serves without other load and without call limits. */
   capacity: number
   phases: Phase[]
   flood: Flooded
-  /** How long after the flood well-behaved accounts were served as before. Infinity if never during the last phase. */
+  /** Time from the flood's end until well-behaved accounts were served as before. Infinity if not in the last phase. */
   recoveryMs: number
 }
 
@@ -125,7 +125,7 @@ export async function measureFlood(options: FloodOptions): Promise<FloodReport> 
   }
 }
 
-/** Measures how many calls of a single account are served per second, without limits and other load. */
+/** Measures how many calls of a single account are served per second, without limits and without other load. */
 async function measureCapacity(
   { runtime, traffic, connections }: FloodOptions,
   env: Record<string, string>,
@@ -209,7 +209,7 @@ function summary(calls: HonestCall[], from: number, until: number) {
   const seconds = (until - from) / 1_000
   return {
     seconds,
-    // Counts by response time. Calls answered after the flood do not count as served during it.
+    // Counts calls by the time of their response. Calls answered after the flood do not count as served during it.
     honestPerSecond: answeredIn(calls, from, until).length / seconds,
     honestRefused: made.length - served.length,
     p50Ms: percentile(times, 0.5),

@@ -11,8 +11,8 @@ const maxProbeMs = 15_000
 const pauseMs = 20
 
 /**
- * Differs from the clients' address, as a supervisor's does, because the server serves addresses in turn. Only Linux
- * has this address by default.
+ * Differs from the clients' address, as a supervisor's address does, because the server serves addresses in turn. Only
+ * Linux has this address by default.
  */
 const probeAddress = process.platform === 'linux' ? '127.0.0.2' : undefined
 

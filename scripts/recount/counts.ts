@@ -74,7 +74,7 @@ function dueOutbox(name: string, waiting: string): Count {
   }
 }
 
-/** The search index's terms without texts, as `term` and `doc`. */
+/** The terms in the search index, which stores no texts. Each row has a `term` and a `doc`. */
 const searchTerms = `CREATE VIRTUAL TABLE IF NOT EXISTS temp.search_terms
   USING fts5vocab('main', 'message_search', 'instance')`
 /** Messages in the search index. They are placed in a conversation, and their text was neither erased nor retracted. */

@@ -9,7 +9,6 @@ interface Cost {
   calls: number
   /** The size of the calls' arguments and answers. */
   bytes: number
-  /** The answers to the calls. */
   answers: string
   /** The number of requests to the model, and their total size. */
   turns: number

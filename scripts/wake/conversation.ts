@@ -37,7 +37,7 @@ function answer(asked: Asked, turns: number, transcript: string[]): Act {
   return { tool: 'send_message', arguments: { to, message: `turn ${turn + 1}` } }
 }
 
-/** Delay after a turn, in which clients still run hooks, and opencode gives the session a title. */
+/** Delay after a turn, during which clients still run hooks, and opencode gives the session a title. */
 const settleMs = 700
 
 /** Sends this many messages to one session, each when the session is idle. Resolves to percentiles of the delay. */

@@ -12,9 +12,9 @@ export interface Lab {
   grid: LabGrid
   model: ScriptedModel
   client: WakeClient
-  /** The path of the client program. */
+  /** The path of the coding client's program. */
   program: string
-  /** The path of the grid's built client program. */
+  /** The path of agent-grid's built client program. */
   clientProgram: string
   /** The agent that sends the messages. */
   sender: LabAgent
@@ -30,7 +30,7 @@ export interface LabSession {
   asked(): Asked[]
   /** Sends a message to the session's agent. Resolves to the time at which it was sent. */
   send(message?: string): Promise<number>
-  /** Resolves to the time since `at`, in ms, when the model is notified of unread messages. */
+  /** Resolves when the model is notified of unread messages, to the time since `at` in ms. */
   isNotified(at: number): Promise<number>
   /** Resolves when the model has ended its turn. */
   isIdle(): Promise<void>

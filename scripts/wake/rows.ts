@@ -252,7 +252,7 @@ export const rows: readonly Row[] = [
   {
     title: 'asks an agent that is away: the call waits 50 s',
     async run(lab) {
-      // `unread` makes the agent present once. A call does not wait for an agent that was never present.
+      // `unread` makes the agent present once, because a call does not wait for an agent that was never present.
       await lab.grid.unread(lab.sender)
       const { answers, seconds } = await askIn(1, lab, await openSession(lab), lab.sender.alias)
       expect(answers.includes('has not read it yet'), `the model was shown: ${answers}`)

@@ -37,7 +37,7 @@ export interface WakeClient {
 export interface Place {
   home: string
   project: string
-  /** The path of the client program. */
+  /** The path of the coding client's program. */
   program: string
   agent: LabAgent
   grid: string
@@ -101,7 +101,7 @@ export function waitersOf({ home }: Place): number[] {
   })
 }
 
-/** Kills all processes that still run below a folder. Codex leaves a daemon, and waiters need a second to end. */
+/** Kills all processes that run below a folder. Codex leaves a daemon running, and waiters need a second to end. */
 export function endLeftovers(folder: string): void {
   for (const pid of processes()) {
     const runsThere = [...wordsOf(pid), linkOf(`/proc/${pid}/cwd`)].some((word) => word.startsWith(`${folder}/`))

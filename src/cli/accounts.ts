@@ -179,7 +179,7 @@ export const resetSecondFactorCommand = storeCommand({
     `The user ${user_id} has no second factor now, and is signed out. The activity log of each account shows this.`,
 })
 
-/** Restores access when an account's provider is down. See docs/people.md, "Single sign-on". */
+/** Restores access when an account's identity provider is down. See docs/people.md, "Single sign-on". */
 export const stopRequiringSsoCommand = accountCommand({
   name: 'stop-requiring-sso',
   summary: 'Stop requiring single sign-on from the members of an account.',
@@ -231,7 +231,7 @@ export const restoreAccountCommand = accountCommand({
   print: () => 'The account is restored.',
 })
 
-/** A number in the allowed range, `default` for the setting (null), or undefined. Fails with `usage`. */
+/** Parses a limit, which must be in the allowed range. `default` (the setting) becomes null. Fails with `usage`. */
 function limitOf(text: string | undefined, option: string, [min, max]: [number, number]): number | null | undefined {
   if (text === undefined) return undefined
   if (text === 'default') return null

@@ -52,7 +52,7 @@ export function newFileKey({ key, plain }: { key?: string; plain?: string }): Fi
 
 /**
  * Checks the path of a new backup before a copy is made, which may take minutes. Fails with `backup_exists`,
- * `no_folder` and `not_writable`.
+ * `no_folder` or `not_writable`.
  */
 export function checkNewBackup(path: string): void {
   if (isThere(path)) throw new BackupExistsError(path)

@@ -1,5 +1,5 @@
 /**
- * The first words of the command lines that `client.ts` handles, without loading `client.ts`. A test compares the two.
+ * Repeats the first words of `client.ts`'s command lines, so that `client.ts` need not be loaded. A test checks them.
  */
 export const clientWords: readonly string[] =
   'connect disconnect send read watch reserve reservations run as channel hook health --version -v version'.split(' ')

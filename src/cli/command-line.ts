@@ -110,7 +110,7 @@ export interface Usage {
   /** The help text of a command, of `settings`, or the overview. Fails with `usage`. */
   help(topic?: string): string
   findCommand(name: string): Command
-  /** Splits a command line into the command's name, which may have two words, and the other words. */
+  /** Splits a command line into the command's name, which may have two words, and its arguments. */
   splitName(words: readonly string[]): [name: string | undefined, rest: string[]]
 }
 

@@ -28,7 +28,7 @@ const path = '/commands'
 const lineMs = 5 * second
 /** Interval at which the user is notified that the command is still running. */
 const progressMs = 10 * second
-/** These request limits are high, because an import may contain large parts, and only the file's owner sends it. */
+/** The request limits are high, because an import may contain large parts. Only the file's owner can send requests. */
 const limits = { maxBytes: 16 * 2 ** 20, maxDepth: 8, maxTokens: 500 }
 
 /** Accepts commands from other processes until the listener stops. Publishes the port in the owner file. */
@@ -43,7 +43,7 @@ export async function serveCommands(store: Store, commands: readonly StoreComman
 /**
  * Runs a command in the server that holds the file, with no time limit. Fails with the command's error, with
  * `server_busy` if the server is silent, and with `server_ended` if the server ends before the command does. Resolves
- * to undefined if the port has no server, or one that does not hold the file.
+ * to undefined if no server listens on the port, or if the server there does not hold the file.
  */
 export async function runOnServer(
   { url, token }: CommandServerAddress,
@@ -134,7 +134,7 @@ async function answer(
   }
 }
 
-/** Sends a line immediately and every few seconds, then the response. The command continues without a reader. */
+/** Sends a line immediately and every few seconds, then the response. The command continues after a disconnect. */
 function linesOf(response: Promise<CommandResponse>): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
   let timer: ReturnType<typeof setInterval> | undefined

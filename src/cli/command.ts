@@ -41,7 +41,7 @@ interface CommandDescription<O extends CommandOptions> {
   readonly options: O
   /** Options that are given by position instead of by name, such as a file. */
   readonly operands?: readonly string[]
-  /** The words after `--`, which are passed on unchanged. */
+  /** The arguments after `--`, which are passed on unchanged. */
   readonly words?: { readonly placeholder: string; readonly description: string }
 }
 
@@ -62,7 +62,7 @@ export interface StoreCommand<O extends CommandOptions = CommandOptions, R exten
 /** A command that always runs in this process. Resolves to the exit code. */
 export interface ProcessCommand extends CommandDescription<CommandOptions> {
   start(json: boolean, args: CommandArguments, words: readonly string[]): Promise<number>
-  /** Called instead of `start` if the command parses its own words. */
+  /** Called instead of `start` if the command parses its own arguments. */
   startWith?(words: readonly string[]): Promise<number>
 }
 
@@ -96,7 +96,7 @@ export function usageError(message: string): CommandError {
   return new CommandError('usage', message, 2)
 }
 
-/** Parses the words after a command's name, its environment variables and its files. Fails with `usage`. */
+/** Reads a command's arguments from the command line, environment variables and files. Fails with `usage`. */
 export function readArguments(
   command: Command,
   line: string[],

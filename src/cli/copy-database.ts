@@ -26,8 +26,8 @@ interface Job {
 const jobsOf = new WeakMap<Store, Map<string, Job>>()
 
 /**
- * Without `job`, starts a copy. The result is the copy's path, or null; after null, the caller repeats the call with
- * `job`.
+ * Without `job`, starts a copy. The result is the copy's path, or null while the copy is in progress; the caller then
+ * calls again with `job`.
  */
 export const copyDatabaseCommand = storeCommand({
   name: 'copy-database',

@@ -8,7 +8,7 @@ export const hook = {
     as: { placeholder: '@AGENT', description: 'the agent, if the client is connected as several agents' },
     url: { placeholder: 'URL', description: 'its grid' },
   },
-  // Parses its own words, because the usual exit code of a usage error would block the client.
+  // Parses its own arguments, because the usual exit code of a usage error would block the client.
   async startWith(words: readonly string[]): Promise<number> {
     const { runHook } = await import('../clients/hook/run-hook.ts')
     return await runHook(words)

@@ -203,7 +203,7 @@ export const watch: ProcessCommand = {
   },
 }
 
-/** Yields the unread messages at each wake. Reopens a lost stream. Fails on an error that may not be retried. */
+/** Yields the unread messages at each wake. Reopens a lost stream. Fails on errors that a retry cannot solve. */
 async function* wakes(client: GridClient): AsyncGenerator<Peek> {
   for (let failures = 1;; failures++) {
     try {

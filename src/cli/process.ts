@@ -16,7 +16,7 @@ import { second } from '../lib/time.ts'
 import { createLinkLog, createLog } from '../log.ts'
 import { readClientPackage } from './client-package.ts'
 
-/** The process exits after this time at the latest, which is as safe as a crash. See docs/delivery.md, "Stopping". */
+/** A stopping process exits after at most this time, which is as safe as a crash. See docs/delivery.md, "Stopping". */
 const shutdownTimeoutMs = 15 * second
 /**
  * npm repeats a signal that a terminal or systemd has sent to the complete process group. Under npm, a second signal

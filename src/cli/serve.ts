@@ -35,7 +35,7 @@ export const serve: ProcessCommand = {
     // With a remote database, commands open the database themselves.
     if (server.store.durability !== 'remote') server.listeners.push(await serveCommands(server.store, serverCommands))
     const setUpUrl = await createSetUpLink(server.store).catch((error) => {
-      // The error is already logged. Existing data can be read, and the next start prints the link.
+      // With full storage, data can still be read. The error is already logged, and the next start prints the link.
       if (!isStorageFull(error)) throw error
       return undefined
     })

@@ -50,7 +50,7 @@ function serveWords(): string[] {
 
 /**
  * The text of the unit. `DynamicUser` also makes the system read-only and `/tmp` private, and prevents privilege
- * escalation. If a user of that name exists, it is used, so that it can own the backup folder.
+ * escalation. If the user `agent-grid` exists, systemd uses it, so that it can own the backup folder.
  * @see systemd.service(5), systemd.exec(5): "%" and "$" are doubled, and a quoted word may contain spaces.
  */
 function systemdUnit(words: string[], baseUrl: string, backupDir: string | undefined): string {

@@ -64,7 +64,7 @@ interface ServerEntry {
 /** Where tools are allowed: with entries in a shared file (`entry`), or in a separate file (`text`). */
 interface Permissions {
   file(folder: string, project: string | undefined): string
-  /** The file in a project is private to the user. A shared project file must not grant permissions. */
+  /** Set if the file in a project is private to the user, because a shared file must not grant permissions. */
   isOwnInProject?: true
   entry?(tool: string): Entry
   text?(tools: readonly string[]): string
@@ -74,7 +74,7 @@ interface Permissions {
 export interface HookCommand {
   words: readonly string[]
   line: string
-  /** The same command for the end of a shell line. The program replaces the shell there. */
+  /** The same command, as the last command of a shell line, where the program replaces the shell. */
   exec: string
   /** Whether the hook is in a package. The client expands the variables of a package. */
   isPlugin?: true

@@ -22,7 +22,7 @@ import { configFolder } from './state/paths.ts'
 export interface Plan {
   /** The new records of the client's files, which replace the previous records. */
   files: WrittenFile[]
-  /** The changes to make. Omits those that would not alter their file. */
+  /** The changes to make. Omits changes that would leave their file as it is. */
   changes: FileChange[]
   /** Entries that could not be added or removed because of others' changes, as `path: key`. */
   left: string[]
@@ -76,7 +76,7 @@ function isSharedWithOthers({ path, format }: WrittenFile, connection: Connectio
     readConnections().some((other) => !isSamePlace(other, connection) && other.files.some((file) => file.path === path))
 }
 
-/** Adds to a file's record what other connections created for the file, so that the last of them can remove it. */
+/** Adds to a file's record all that other connections created for it, so that the last connection can remove it all. */
 function withShared(file: WrittenFile): WrittenFile {
   const files = readConnections().flatMap(({ files }) => files)
   const made = new Set(files.flatMap(({ folders }) => folders))
@@ -235,7 +235,7 @@ function hookCommand(name: ClientName, { command, launcher, alias, url, folder }
   }
   const { variable, path } = portable(launcher, (variable) => `$${variable}`)
   const program = `"${path}"`
-  // Does nothing if the variable is empty, because the path would then name a different file, perhaps another user's.
+  // If the variable is empty, the command does nothing: the path would name another file, perhaps another user's.
   const isSet = variable === undefined ? '' : `test -n "$${variable}" && `
   const exec = `${isSet}test -x ${program} && exec ${program} ${rest.join(' ')}`
   return { words: ['sh', '-c', exec], line: `${exec}; exit 0`, exec }

@@ -30,7 +30,7 @@ export interface Connection {
   /** The project's absolute path, for scope `project`. */
   folder?: string
   wake: Wake
-  /** `askedTools`: the tools that the user was asked about; `allowedTools`: those that need no question any more. */
+  /** `askedTools`: the tools that the user was asked about; `allowedTools`: those that may be called without asking. */
   askedTools?: readonly string[]
   allowedTools?: readonly string[]
   /**
@@ -61,7 +61,7 @@ interface ConnectionQuery {
   /** With or without `@`. */
   alias?: string
   url?: string
-  /** A client reads a project's files only in its folder, and at the root of the repository that contains it. */
+  /** A client reads project files only in its working folder, and at the root of the repository around that folder. */
   client?: string
   /** Connections of the projects around this folder are preferred, innermost first. */
   cwd?: string

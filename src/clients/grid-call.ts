@@ -33,7 +33,7 @@ export interface GridRequest {
  */
 export class GridCallError extends ClientError {
   readonly status: number
-  /** After how many seconds the call may be repeated, if the grid specifies it. */
+  /** The number of seconds after which the call may be retried, if the grid specifies it. */
   readonly retryAfterSeconds?: number
 
   constructor(code: string, message: string, status: number, retryAfterSeconds?: number) {
@@ -48,12 +48,12 @@ export function isCredentialGone(error: unknown): error is GridCallError {
   return error instanceof GridCallError && (error.status === 401 || error.code === 'wrong_credential')
 }
 
-/** Whether a call may be repeated, because there was no response or the grid is busy. */
+/** Whether a call may be retried, because there was no response or the grid is busy. */
 export function mayRepeat(error: unknown): error is GridCallError {
   return error instanceof GridCallError && (error.status === 0 || error.status === 429 || error.status >= 500)
 }
 
-/** After how many ms a call may be repeated, if the grid specifies it. */
+/** The number of ms after which a call may be retried, if the grid specifies it. */
 export function retryAfterMs(error: unknown): number | undefined {
   const seconds = error instanceof GridCallError ? error.retryAfterSeconds : undefined
   return seconds === undefined ? undefined : seconds * second

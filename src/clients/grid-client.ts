@@ -36,7 +36,7 @@ export interface Peek {
   unread: number
   messages: InboxMessage[]
   has_more: boolean
-  /** Missing in responses of a grid before 1.0.0. */
+  /** Missing in responses from grids older than 1.0.0. */
   grid?: { version?: unknown }
   /** Whether a person attends the agent on another stream. */
   presence?: { attended?: boolean }

@@ -37,7 +37,7 @@ interface Login {
   alias: string
 }
 
-/** Fetches a key of the agent that the person signed in as. The key gets this name, such as `claude on laptop`. */
+/** Fetches a key of the agent that the person signed in as. `keyName` names the key, such as `claude on laptop`. */
 export type FetchKey = (keyName: string) => Promise<Login>
 
 interface GridMetadata {
@@ -146,7 +146,7 @@ async function clientOf({ issuer, registration_endpoint: endpoint, token_endpoin
   return id
 }
 
-/** Whether the grid still knows the client. The code is invalid, but the grid reports an unknown client first. */
+/** Whether the grid still knows the client. The code sent is invalid, but the grid checks the client first. */
 async function isKnown(endpoint: string, clientId: string): Promise<boolean> {
   const form = {
     grant_type: 'authorization_code',

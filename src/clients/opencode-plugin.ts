@@ -116,7 +116,7 @@ function connectionOf(cwd: string): ReturnType<typeof findConnection> {
   }
 }
 
-/** A prompt's context: messages not yet announced and, at the session's first prompt, its agent in this folder. */
+/** A prompt's context: messages not yet announced and, at a session's first prompt, the session's agent. */
 async function context(
   agent: GridAgent,
   grid: GridClient,

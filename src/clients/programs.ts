@@ -54,7 +54,7 @@ const limitSeconds = 60
 const hasOneLimit = `If the grid hangs, it waits ${limitSeconds} seconds at its start, because a read may wait for 50.`
 const woken = 'New messages wake an idle session and are announced to a busy one.'
 const wokenAfterPrompt = `${woken} A session without a first prompt is not woken.`
-/** The administrator's settings, which take precedence over all others. A session's settings would replace them. */
+/** The administrator's settings, which take precedence over all others. One session's settings would replace them. */
 const geminiSystemSettings = [
   '/etc/gemini-cli/settings.json',
   '/Library/Application Support/GeminiCli/settings.json',

@@ -26,7 +26,7 @@ export function spaceOf(folder: string): string | undefined {
 
 /**
  * Converts a name or pattern that is relative to `folder` into one that is relative to the repository. A folder name
- * stands for all files in the folder. Other names (outside files, tickets, URLs) are unchanged.
+ * stands for all files in the folder. Other names (files outside the repository, tickets, URLs) are unchanged.
  */
 export function nameInRepository(given: string, folder: string): string {
   const root = repositoryRoot(folder)

@@ -1,4 +1,3 @@
-/** The common interface of the brokers. */
 import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { Connection, post } from '../connection.ts'

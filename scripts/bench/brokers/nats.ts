@@ -72,7 +72,7 @@ function configure(program: string, folder: string, port: number): { config: str
       execFileSync(program, ['-t', '-c', config], { stdio: 'ignore' })
       return { config, syncs }
     } catch {
-      // Retries without the setting. Other errors will appear at the start.
+      // Retries without the setting. Any other error appears when the server starts.
     }
   }
   return { config, syncs: false }

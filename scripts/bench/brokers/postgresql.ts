@@ -38,7 +38,7 @@ export const postgresql: Broker = {
   },
 }
 
-/** The same queue as an HTTP service. A team without the grid would need at least this much. */
+/** The same queue as an HTTP service. A team that does not use the grid would need at least such a service. */
 export const postgresqlBehindHttp: Broker = {
   name: 'PostgreSQL behind HTTP',
   pairDescription: 'The same two statements behind a Hono service on Node that looks up the key of the caller',

@@ -17,7 +17,7 @@ interface InsideFacts {
   build: string
   database: DatabaseHealth
   settings: Pick<Config, 'host' | 'port' | 'durability' | 'minFreeMegabytes'>
-  /** Findings about the server's settings instead of the settings, which may contain secrets. */
+  /** Findings about the server's settings. Most settings are not sent, because they may contain secrets. */
   findings: Finding[]
 }
 

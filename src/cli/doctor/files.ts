@@ -102,7 +102,7 @@ function megabytes(bytes: number): number {
 }
 
 const fsyncs = 15
-/** No disk syncs in less time than this, so something acknowledges syncs without writing. */
+/** No disk syncs faster than this. A shorter time means that something acknowledges syncs without writing. */
 const tooFastMs = 0.01
 const slowMs = 50
 

@@ -6,7 +6,7 @@ import { fullVersion } from '../../lib/version.ts'
 import type { LookedAt } from './database.ts'
 import { broken, type Finding, ok, warning } from './finding.ts'
 
-/** Checks whether a server of this build is ready at the configured address. `holder` has the local file. */
+/** Checks whether a server of this build is ready at the configured address. `holder` holds the local file. */
 export async function checkServer(config: Config, holder: LookedAt['server']): Promise<Finding> {
   if (holder && holder.build !== fullVersion) {
     return warning('server', `This program is ${fullVersion}, and the server is ${holder.build}.`, 'Restart the grid.')

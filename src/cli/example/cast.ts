@@ -48,7 +48,7 @@ export const channels = {
 } as const satisfies Record<string, readonly [description: string, ...members: AgentName[]]>
 export type ChannelName = keyof typeof channels
 
-/** Pairs of agents that talk, the pair's relative frequency, and the sentences of an exchange. `{n}` is a number. */
+/** Pairs of agents that talk, each pair's relative frequency, and the sentences of an exchange. `{n}` is a number. */
 export const exchanges: [from: AgentName, to: AgentName | `#${ChannelName}`, share: number, ...says: string[]][] = [
   [
     'planner',
@@ -145,7 +145,7 @@ export const tasks: [client: AgentName, worker: AgentName, text: string, done: s
 ]
 
 /**
- * Tasks that are open or failed at the end: when they began, and later texts of their workers. Times are in minutes
+ * Tasks that are not completed at the end: when they began, and what their workers wrote later. Times are in minutes
  * before the end.
  */
 export const openTasks: {

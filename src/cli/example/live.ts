@@ -10,7 +10,7 @@ type Pauses = Record<'exchange' | 'answer', readonly [number, number]>
 const pauses: Pauses = { exchange: [20 * second, 60 * second], answer: [3 * second, 9 * second] }
 const waitSeconds = 50
 
-/** The fields that this file uses of the responses to a send and to a lease. */
+/** The fields that this file uses, from the responses to sends and leases. */
 interface Answer {
   message_id?: string
   lease_id?: string | null

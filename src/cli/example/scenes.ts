@@ -156,7 +156,7 @@ async function holdShortly(team: Team): Promise<void> {
   })
 }
 
-/** Sends a report that its reader answers at her next visit. */
+/** Sends a report, which its reader answers 15 minutes later. */
 async function report(team: Team): Promise<void> {
   const report = await team.say('planner', '@olga', {
     text: [

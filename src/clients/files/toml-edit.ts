@@ -138,7 +138,7 @@ function toJson(value: unknown): Json {
   )
 }
 
-/** The hash of all values except the one at `path`. Also omits empty tables, which may have been created for it. */
+/** The hash of all values except the one at `path`. Omits empty tables, which may have been created for that value. */
 function restOf(value: Json, path: readonly string[]): string {
   const without = (inner: Json, [key, ...names]: readonly string[]): Json => {
     if (typeof inner !== 'object' || inner === null || !Object.hasOwn(inner, key)) return inner

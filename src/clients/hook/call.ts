@@ -75,7 +75,7 @@ export function contextAnswer(
   forPerson?: string,
 ): HookAnswer {
   const { events, context = (_, usual) => usual } = programs[client].hooks!
-  // Most clients pass the event's name in their JSON. For the others, this finds it in the client's events.
+  // Most clients pass the event's name in their JSON. For other clients, it is looked up in their `events`.
   const hookEventName = input.eventName ?? Object.keys(events).find((name) => events[name].includes(event))
   const usual = {
     ...(forPerson && { systemMessage: forPerson }),
@@ -135,7 +135,7 @@ function objectOf(text: string): Record<string, unknown> {
 
 const namedSenders = 5
 
-/** Returns words such as "2 unread messages from @ann and #build". */
+/** Returns a text such as "2 unread messages from @ann and #build". */
 export function unreadWords(messages: readonly MessageSummary[]): string {
   const count = `${messages.length} unread message${messages.length === 1 ? '' : 's'}`
   const senders = [...new Set(messages.map(senderOf))]

@@ -43,7 +43,7 @@ export function codexTerminal(agent: GridAgent, { transcript, session, cwd }: Ho
   const own = claimed.find(({ id }) => id === session)
   if (own) return markOf(own.pid)
   const free = terminals.filter(({ pid }) => !claimed.some((other) => other.pid === pid))
-  // After `/new`, a terminal shows a different session than the recorded one, so a single terminal is used anyway.
+  // After `/new`, a terminal shows a session that is not recorded. If it is the only terminal, it is used anyway.
   const shown = free.at(-1) ?? (terminals.length === 1 ? terminals[0] : undefined)
   return shown && { pid: shown.pid, start: shown.start }
 }

@@ -73,8 +73,9 @@ async function answerOf(hook: HookWords): Promise<HookAnswer> {
 }
 
 /**
- * The hook's agent; undefined if there is none, or if the hook is not the nearest connection's, because the hooks of
- * all connections run. The environment's agent takes precedence over the nearest connection's. Fails if several match.
+ * The hook's agent; undefined if there is none, or if the hook belongs to a connection other than the nearest, because
+ * the hooks of all connections run. The environment's agent takes precedence over the nearest connection's. Fails if
+ * several match.
  */
 function hookConnection(
   { client, as, url, isProject = false, isPlugin }: HookWords,

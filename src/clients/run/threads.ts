@@ -18,7 +18,7 @@ function threadKey({ conversation_id, channel, user }: MessageSummary): string {
   return channel !== undefined && channel !== 'direct' ? `channel ${channel}` : `agent ${user}`
 }
 
-/** The thread whose oldest message has waited longest, except those in `busy`. */
+/** The thread whose oldest message has waited longest. Skips threads for which `busy` returns true. */
 export function nextThread(
   messages: readonly MessageSummary[],
   per: Per,

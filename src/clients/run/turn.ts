@@ -33,8 +33,8 @@ export interface Work {
 export type TurnResult = { answers: Answer[] } | { failure: string }
 
 /**
- * Runs the program once, or twice if the client's session no longer exists. The prompt of the new session then mentions
- * this. `stopping` or the end of the lease terminates the child.
+ * Runs the program once, or twice if the client's session no longer exists. The second prompt says that the session is
+ * lost. `stopping` or the end of the lease terminates the child.
  */
 export async function runTurn(
   options: TurnOptions,
