@@ -2,7 +2,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { callTool } from './client.ts'
 
-/** Waits between two steps of a load, such as before a call is repeated or a fault is caused. */
+/** Waits between two steps of a load, such as before a call is retried or a fault is caused. */
 export async function pause(ms: number): Promise<void> {
   await setTimeout(ms)
 }
