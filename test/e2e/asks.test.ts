@@ -129,7 +129,7 @@ async function ask(
   }
 }
 
-/** Answers each question once after a short delay, half of them without a reply id. */
+/** Answers each question once after a short delay. Half of the answers have no reply id. */
 async function answer(url: string, key: string, isDone: () => boolean): Promise<void> {
   const answers = new Set<Promise<void>>()
   while (!isDone()) {

@@ -12,7 +12,7 @@ export interface LoadedAgent {
   key: string
 }
 
-/** The messages of the senders. Every text is unique. */
+/** The messages that the senders sent. Every text is unique. */
 export class Ledger {
   readonly attempted = new Set<string>()
   readonly acknowledged = new Set<string>()

@@ -60,7 +60,7 @@ describe.each(runtimes)('lost responses on %s', (runtime) => {
       socket.pause()
       socket.write(request)
       await waitFor('the log line of the read', isLogged)
-      // The server sent the read's response when it wrote the log line, so before it sends this request's response.
+      // The server sent the read's response when it wrote the log line, so before this request's response.
       await (await fetch(`${server.url}/healthz`)).text()
       socket.destroy()
       await once(socket, 'close')

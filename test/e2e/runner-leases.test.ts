@@ -55,10 +55,7 @@ test.each([
   600_000,
 )
 
-/**
- * The maximum number of kills: a message that is released for the fifth time is parked, and each kill may release it
- * once.
- */
+/** Maximum number of kills: a message is parked at its fifth release, and each kill may release it once. */
 const kills = 4
 
 test('runners on a grid that is killed repeatedly answer every question exactly once', async () => {

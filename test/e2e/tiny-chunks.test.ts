@@ -1,6 +1,4 @@
-/**
- * Bodies in tiny chunks. A body must not cost much more in many chunks than in one. See docs/security.md, "Requests".
- */
+/** A body must not cost much more in many tiny chunks than in one chunk. See docs/security.md, "Requests". */
 import { Buffer } from 'node:buffer'
 import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'

@@ -197,7 +197,7 @@ async function untilArrived({ remote, push, webhook, done }: Outside, ledger: Le
 }
 
 /**
- * Executes the kill plan under load. Resolves to the number of kills when all clients are done and all instances run.
+ * Executes the kill plan under load. Resolves to the number of kills once all clients are done and all instances run.
  */
 async function underLoad(
   cluster: Cluster,

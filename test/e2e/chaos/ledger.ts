@@ -6,7 +6,7 @@ export interface SentMessage {
   /** Aliases of the recipients. */
   inboxes: string[]
   text: string
-  /** The number of the message among those of its sender, which sends one message at a time. */
+  /** The message's number among its sender's messages. A sender sends one message at a time. */
   n: number
   /** Whether the recipient must answer the message exactly once. */
   isAnswered?: boolean
