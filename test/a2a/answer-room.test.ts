@@ -85,7 +85,7 @@ test('a send above the memory limit gets its response later, because its message
   expect([first, await answer]).toEqual(['not yet', 'answered'])
 })
 
-test('two streams of a large task deliver the task one after the other, and then all its events', async () => {
+test('two streams first deliver a large task one after the other, and then all its events', async () => {
   grid = await testGrid()
   const { ofAccounts } = grid.store.waiting.answerBytes
   const id = await start(grid.alice, full)
@@ -96,7 +96,7 @@ test('two streams of a large task deliver the task one after the other, and then
   for (let n = 0; n < 3; n++) expect(await two.nextItem()).toEqual({ comment: 'heartbeat' })
   expect(ofAccounts.held).toBe(full)
 
-  // The first stream's next read shows that its client has received the task.
+  // The first stream's client shows by its next read that it has received the task.
   const ofOne = one.next()
   expect((await two.next())?.result.task.id).toBe(id)
   const ofTwo = two.next()

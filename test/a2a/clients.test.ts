@@ -37,7 +37,7 @@ test('the SDK 0.3 ClientFactory sends a message, and gets its own error classes'
     .rejects.toThrow(sdk03.ContentTypeNotSupportedError)
 })
 
-test("the streams of SDK 0.3 throw the call's error, and the error of a refused key", async () => {
+test('the streams of SDK 0.3 throw the error of a failed call or of a refused key', async () => {
   const clientOf = async (key: string) => {
     const transports = [new sdk03.JsonRpcTransportFactory({ fetchImpl: fetchAs(key) })]
     return await new sdk03.ClientFactory({ transports }).createFromUrl(grid.url)

@@ -55,7 +55,7 @@ test('a body of 256 KiB is accepted, and a body declared as larger is refused be
   expect(tooLarge.body).toEqual({ jsonrpc: '2.0', id: null, error: { code: -32600, message: expect.any(String) } })
 })
 
-test('a body of undeclared length has the same limit, and is not read without a key', async () => {
+test('a body of undeclared length is also refused above 256 KiB, and is not read without a key', async () => {
   let pulled = 0
   const endless = (headers: Record<string, string>) => {
     const pull = (controller: ReadableStreamDefaultController) => {

@@ -7,7 +7,7 @@ beforeEach(async () => {
   grid = await testGrid()
 })
 
-test('a repeat with the same Idempotency-Key stores no message, and gets the first response with its own id', async () => {
+test("a retry with the same Idempotency-Key stores no message, and gets the first response with the retry's own id", async () => {
   const key = { 'Idempotency-Key': 'k-1' }
   const first = await post(send03(), key)
   const repeat = await post({ ...send03(), id: 'again' }, key)
@@ -29,7 +29,7 @@ test('a different request with the same Idempotency-Key gets a conflict', async 
   expect(await inboxOf(grid, grid.bob)).toHaveLength(1)
 })
 
-test('with the extension, the messageId is the key unless a header states a different key', async () => {
+test('with the extension, the messageId is the idempotency key unless a header states a different key', async () => {
   const uri = 'http://localhost:8787/a2a/ext/idempotency/v1'
   const headers = { 'A2A-Extensions': uri }
   const first = await post(send10(), headers)
@@ -55,7 +55,7 @@ test('an Idempotency-Key of 201 characters is invalid', async () => {
   expect(body.error.code).toBe(-32602)
 })
 
-test('without a key, two sends with the same messageId create two messages', async () => {
+test('without an idempotency key, two sends with the same messageId create two messages', async () => {
   await post(send03())
   await post(send03())
 

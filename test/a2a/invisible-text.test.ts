@@ -62,7 +62,7 @@ test.each(['messageId', 'contextId'])(
   },
 )
 
-test('repeats with an Idempotency-Key are compared without invisible characters', async () => {
+test('retries with an Idempotency-Key are compared without invisible characters', async () => {
   const key = { 'Idempotency-Key': 'k' }
   const first = await post(send03({ parts: [{ kind: 'text', text: `hi${hidden}` }] }), key)
   const repeat = await post(send03(), key)
@@ -116,7 +116,7 @@ test("an older version's large data part is cleaned as JSON, and its text part a
 })
 
 /**
- * Reads and parses the first of the message's `parts`. Checks the size that its handle states, if `tellsBytes` is true.
+ * Reads and parses a message's first part. If `tellsBytes` is true, also checks the size that the part's handle states.
  */
 async function wholePart(message: Message, tellsBytes = true): Promise<unknown> {
   const { text, handle } = await partOf(message, 0)

@@ -106,7 +106,7 @@ test('a send that asks for an immediate response gets the task, and a later repl
   expect((await stream.rest()).map(({ id }) => id)).toEqual([2, 3, 4])
 })
 
-test('after the timeout, a send gets the task, and repeats of the send get it too', async () => {
+test('after the timeout, a send gets the task, and retries of the send get it too', async () => {
   const wait = { Prefer: 'wait=1' }
   const key = { ...wait, 'Idempotency-Key': 'one' }
   const { task } = (await post(send10(plain), bobs, key)).body.result
@@ -120,7 +120,7 @@ test('after the timeout, a send gets the task, and repeats of the send get it to
   expect((await stream.rest()).map(({ id }) => id)).toEqual([2, 3, 4])
 })
 
-test('a repeated send with the same key gets the same message', async () => {
+test('a send retried with the same idempotency key gets the same message', async () => {
   const key = { 'Idempotency-Key': 'one' }
   const answer = post(send10(plain), bobs, key)
   await reply('Hello')

@@ -66,7 +66,7 @@ async function answer(taskId: string, chunks: string[] = []): Promise<void> {
   await updateTask(bob, { taskId, state: 'completed' })
 }
 
-/** Returns the columns that show whether the grid has given up the task's webhook. */
+/** Returns the columns that show whether the grid has given up on the task's webhook. */
 async function endOf(id: string) {
   const columns = 'ended_at, claimed_by, due_at'
   const [row] = await rows(grid, `SELECT ${columns} FROM task_push_configs WHERE account_id = ? AND task_id = ?`, [
@@ -343,7 +343,7 @@ test('over HTTP+JSON a webhook can be set, read, listed and deleted repeatedly, 
   expect(await answerOf({})).toEqual([200, {}])
 })
 
-test("a task's eleventh webhook is refused, also as part of a message, but a webhook that replaces one of the ten is accepted", async () => {
+test("a task's eleventh webhook is refused, even as part of a message, but a webhook that replaces one of the ten is accepted", async () => {
   const id = await newTask()
   const url = 'https://x.example/hook'
   for (let n = 0; n < 10; n++) await set10(id, { id: `${n}`, url })
@@ -383,7 +383,7 @@ test.each<[name: string, send: typeof send10, configuration: string]>([
   ['0.3', send03, 'pushNotificationConfig'],
   ['1.0', send10, 'taskPushNotificationConfig'],
 ])(
-  'a send of %s with a webhook returns the task immediately, and its repeats do not register the webhook again',
+  'a send of %s with a webhook returns the task immediately, and its retries do not register the webhook again',
   async (_, send, name) => {
     const hook = await webhook()
     const body = send({}, { configuration: { [name]: { url: hook.url, token: 'a token' } } })

@@ -157,13 +157,13 @@ test('Last-Event-ID resumes a stream after that event, even if the task has ende
 
   expect((await (await from('0')).rest()).map(({ id }) => id)).toEqual([1, 2, 3, 4])
   expect((await (await from('2')).rest()).map(summary)).toEqual([expect.any(String), 'TASK_STATE_COMPLETED'])
-  // Nothing is left to send after the last event, or the Last-Event-ID is not an event of the task.
+  // Refused, because nothing follows the last event, or because the Last-Event-ID is not an event of the task.
   for (const seen of ['4', '5', 'nonsense', '-1', '99999999999999999']) {
     await expect(from(seen)).rejects.toThrow('-32004')
   }
 })
 
-test('a stream repeated with the same key continues with the same task', async () => {
+test('a stream requested again with the same idempotency key continues with the same task', async () => {
   const key = { headers: { 'Idempotency-Key': 'k-1' }, path: bobs }
   const first = await openA2aStream(grid, grid.alice.key, stream10(), key)
   const { result: { task } } = (await first.next())!

@@ -120,7 +120,7 @@ test('requests with a wrong host name, method or path are refused', async () => 
   )
 })
 
-test('a command gets no result if no server responds, or if a later server does', async () => {
+test('a command gets no result if no server responds, or if only a later server responds', async () => {
   expect(await runOnServer({ ...address, token: 'of an earlier server' }, createAgent, {})).toBeUndefined()
   await listener.stop(1_000)
   expect(await runOnServer(address, createAgent, {})).toBeUndefined()

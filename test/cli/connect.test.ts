@@ -123,7 +123,7 @@ test('a person signs in once for all clients of a machine, which get separate ke
   expect(await Promise.all([isAlive(kept), isAlive(ended)])).toEqual([true, false])
 })
 
-test('if one of several clients cannot be connected, none is, and nobody signs in', async () => {
+test('if connect cannot connect one of several clients, it connects none and starts no sign-in', async () => {
   home.write('.claude/settings.json', '{}')
   home.write('.gemini/settings.json', '{ "hooks": ')
 
@@ -195,7 +195,7 @@ test('connect shows the changes, and without a confirmation it writes nothing an
   const unsure = await run(['connect', 'vscode', '--url', grid.url, '--as', '@bob'])
   expect(unsure).toMatchObject({ code: 3, stderr: expect.stringContaining('run the command again with --yes') })
   expect(home.tree()).toEqual({})
-  // The command refuses before anyone signs in.
+  // The command stopped before the sign-in, so it created no key.
   const sql = 'SELECT revoked_at FROM credentials WHERE account_id = ? AND name LIKE ?'
   expect(await rows(grid, sql, [grid.acme.id, 'vscode on %'])).toEqual([])
   expect(existsSync(join(home.env.AGENT_GRID_HOME, 'data'))).toBe(false)

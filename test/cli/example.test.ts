@@ -32,7 +32,7 @@ test.runIf(isLong)('the example grid contains the data that its pages show', { t
   expect(new Set(found)).toEqual(new Set([...found, 'paused', 'guardrail', 'task', 'remote', 'webhook', 'inbox']))
   expect(found.filter((kind) => kind === 'remote')).toHaveLength(2)
 
-  // The pages must not contradict each other.
+  // With other data, the pages would contradict each other.
   const never = "SELECT alias FROM agents WHERE account_id = ? AND type = 'mcp' AND last_seen_at IS NULL"
   expect(await kinds(never)).toEqual([])
   const future = 'SELECT count(*) FROM messages WHERE account_id = ? AND created_at > unixepoch() * 1000'

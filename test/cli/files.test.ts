@@ -26,7 +26,7 @@ afterEach(async () => {
 
 const clientOf = ({ key }: { key: string }) => new GridClient({ url: grid.url, key })
 
-test('a small file and a file of three pieces arrive unchanged, and a repeated name is saved as a second file', async () => {
+test('a small file and a file of three pieces arrive unchanged, and a second file with the same name is saved under a new name', async () => {
   const large = Buffer.from(Array.from({ length: 2 * 2 ** 20 + 3 }, (_, n) => n * 7 % 256))
   const files = { 'note.md': Buffer.from('\ufeff# Größe\n'), 'blob.bin': large }
   for (const [name, content] of Object.entries(files)) {

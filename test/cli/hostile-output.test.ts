@@ -16,7 +16,7 @@ const key = `grid_agt_${'k'.repeat(49)}`
 const ofPrograms = ['channel', 'hook']
 const commands = [...clientCommands, clientDoctor].filter(({ name }) => !ofPrograms.includes(name))
 
-/** The arguments that a command line of `linesOf` needs after the command's name. */
+/** The arguments with which `linesOf` begins each of these commands. */
 const beginnings: Record<string, string[]> = {
   connect: ['claude', '--yes'],
   disconnect: ['claude', '--yes'],
@@ -121,10 +121,7 @@ function linesOf({ name, options }: ProcessCommand): string[][] {
   ]
 }
 
-/**
- * Returns everything that a command line prints, as one line. Stops a runner after it has printed something about a
- * turn.
- */
+/** Returns everything that a command line prints, as one line. Stops a runner once it has printed `Turn 1`. */
 async function outputOf(words: string[]): Promise<string> {
   let text = ''
   const { log, error } = console

@@ -28,7 +28,7 @@ afterEach(async () => {
   rmSync(home, { recursive: true })
 })
 
-test('send takes the text as an argument or from standard input, sends a repeat once, and can set an expiry', async () => {
+test('send takes the text as an argument or from standard input, stores a retried message once, and can set an expiry', async () => {
   const send = ['send', '@bob', 'one', '--json', '--idempotency-key', 'k']
   const first = await run(grid.alice.key, send)
   expect((await run(grid.alice.key, send)).stdout).toBe(first.stdout)
@@ -97,7 +97,7 @@ test('send --wait prints the answer, or the reason why there is none', async () 
   expect(await asking.ended).toMatchObject({ code: 0, stdout: expect.stringMatching(/^@bob, .*\n {2}48\n$/) })
 })
 
-test('messages released with read --release are redelivered, and marked', async () => {
+test('messages released with read --release are redelivered, and marked as such', async () => {
   await run(grid.alice.key, ['send', '@bob', '--message', 'hi'])
   const { stdout } = await run(grid.bob.key, ['read', '--lease', '60', '--json'])
   const released = await run(grid.bob.key, ['read', '--release', JSON.parse(stdout).lease_id])

@@ -94,7 +94,7 @@ test('list-accounts shows every account with its state, owners and number of age
   expect(command('list-accounts').print({ accounts })).toMatch(/^Account +State +Agents +Name +Owners\n[0-9a-f-]{36} /)
 })
 
-test('list-accounts continues with the cursor of its first page', async () => {
+test('list-accounts with the cursor of the first page lists the remaining accounts', async () => {
   await grid.store.write([{
     sql: `INSERT INTO accounts (id, name, state, created_at) WITH RECURSIVE n(i) AS
       (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000) SELECT 'account ' || i, 'x', 'claimed', 1 FROM n`,
@@ -108,7 +108,7 @@ test('list-accounts continues with the cursor of its first page', async () => {
   expect(rest).not.toHaveProperty('next_cursor')
 })
 
-test("agent commands refuse unknown accounts and other accounts' agents, and log the latter", async () => {
+test("agent commands refuse unknown accounts and other accounts' agents, and log the refusal of such an agent", async () => {
   await expect(run('new-key', { account: 'Acme', agent: 'alice' })).rejects.toThrow(
     'No account has the id Acme. list-accounts lists them.',
   )

@@ -112,7 +112,7 @@ test("an error names the user's options, not the fields of the server's operatio
   said.mockRestore()
 })
 
-test('a command that accepts words gets the words after -- unchanged', () => {
+test('a command that accepts further arguments gets those after -- unchanged', () => {
   const words = ['--claude', '--json', '--', '--json', '--', 'x']
 
   expect(readArguments(run, words, {})).toEqual({

@@ -124,7 +124,7 @@ test.each(['', undefined])("a project's hook runs no program of another folder i
     expect(texts.slice(0, index)).toMatch(new RegExp(`test -n \\\\"\\$${name}\\\\" && $`))
   }
 
-  // Without the variable, the path must not become relative to the working folder.
+  // Without the variable, the program's path must not become relative to the working folder.
   const plugin = 'export const AgentGrid = () => { console.log("foreign") }\n'
   home.write('undefined/data/program/opencode-plugin.js', plugin)
   const load = `import('./work/.opencode/plugins/agent-grid.js').then((found) => found.AgentGrid())`
@@ -199,7 +199,7 @@ test.each(clientNames.filter((name) => programs[name].permissions))(
   },
 )
 
-test('an answer about new tools keeps the earlier answer about the others, and an option applies to all tools', () => {
+test('an answer about new tools leaves the answer about earlier tools unchanged, but an option applies to all tools', () => {
   const previous = connectFiles('claude', { askedTools: allowedTools.slice(0, 8), allowedTools: ['read_messages'] })
   const answer = (isAllowed: boolean | undefined, isForAllTools = false) =>
     answersOf({ client: 'claude', isAllowed, isForAllTools, editWarnings: undefined }, previous).allowedTools

@@ -111,7 +111,7 @@ test.each([
   await expect(findGrid(url)).rejects.toMatchObject({ code: 'not_a_grid' })
 })
 
-/** Acts as a browser on the sign-in page, after requests for `before`. Resolves to the statuses of all responses. */
+/** Requests the paths in `before`, then the callback with `answer`, as a browser would. Resolves to all statuses. */
 async function come(address: string, answer: Record<string, string>, before: string[] = []): Promise<number[]> {
   const { searchParams } = new URL(address)
   const redirect = searchParams.get('redirect_uri')!

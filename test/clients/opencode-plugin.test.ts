@@ -28,7 +28,7 @@ function openCode(directory: string) {
   return { toasts, input: { directory, client: { tui, session: { promptAsync: () => Promise.resolve() } } } }
 }
 
-test('the opencode plugin works once per folder, even if installed twice, and says once when messages wake a session', async () => {
+test('the opencode plugin runs once per folder, even if installed twice, and shows its notice about waking sessions once', async () => {
   const of = {
     url: grid.url,
     key: 'ag_key',

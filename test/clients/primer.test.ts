@@ -4,7 +4,7 @@ import { serverName, skill } from '../../src/clients/primer.ts'
 import * as snippets from '../../src/clients/snippets.ts'
 
 test('the skill has at most 700 tokens', () => {
-  // Counted with OpenAI's o200k_base. Other models may need a fifth more.
+  // Counted with OpenAI's o200k_base. The tokenizers of other models may count a fifth more.
   expect(countTokens(skill()) * 1.2).toBeLessThanOrEqual(700)
 })
 

@@ -76,7 +76,7 @@ test.each([['of a dead process', JSON.stringify(ended)], ['that is broken', '{']
   (_, text) => {
     const path = join(home, 'lock')
     writeFileSync(path, text)
-    // A new lock file that looks broken may still be being written, so this one must be older.
+    // A new lock file that looks broken may still be incomplete, so this file must be older.
     if (text === '{') vi.setSystemTime(Date.now() + 10_000)
 
     // This file means that another process is taking over the lock.

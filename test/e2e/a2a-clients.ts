@@ -22,7 +22,7 @@ export interface TaskClient {
   /** Returns the ids of the agent's tasks. Missing if the client has no such call. */
   list?(): Promise<string[]>
   cancel(id: string): Promise<string>
-  /** Sets a task's webhook. Resolves to its URL as read alone, and as read in the list of the task's webhooks. */
+  /** Sets a task's webhook. Resolves to the URLs returned by a read of it, and by a list of the task's webhooks. */
   setWebhook(id: string, url: string): Promise<string[]>
   deleteWebhook(id: string): Promise<unknown>
   subscribe(id: string): AsyncGenerator<string>

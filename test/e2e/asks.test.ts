@@ -1,6 +1,6 @@
 /**
  * Agents ask each other over REST and wait for the answers, while callers hang up and the server is killed. Each answer
- * must arrive for its own question, and only once unless the repeat is marked. For a longer run: `ASKS=10000
+ * must arrive for its own question, and again only if marked as redelivered or replayed. For a longer run: `ASKS=10000
  * ASK_KILLS=10 ASK_RUNTIMES=node,deno,bun`.
  */
 import { join } from 'node:path'
@@ -18,7 +18,7 @@ const asks = Number(process.env.ASKS ?? 300)
 const kills = Number(process.env.ASK_KILLS ?? 1)
 const runtimes = (process.env.ASK_RUNTIMES ?? 'bun').split(',') as Runtime[]
 const pairs = 6
-/** Concurrent questions of each asking agent: the maximum for one key. */
+/** How many questions each asking agent asks at a time: the maximum for one key. */
 const lanes = 3
 
 interface Message {
@@ -60,7 +60,7 @@ test.each(runtimes)('on %s, each answer arrives for its own question', async (ru
     server = await startServe(runtime, env)
   }
   await Promise.all(asking)
-  // The answer to an abandoned call is in the inbox. If the answer was sent just as the caller hung up, a repeat of the
+  // The answer to an abandoned call is in the inbox. If the answer was sent just as the caller hung up, a retry of the
   // call gets it.
   for (const [pair, { asking }] of keys.entries()) {
     await until(async () => {
@@ -104,7 +104,7 @@ async function prepared() {
   return { url, env, keys }
 }
 
-/** Asks until the answer arrives. After hanging up, a caller repeats the call, or leaves the answer in the inbox. */
+/** Asks until the answer arrives. After hanging up, a caller retries the call, or leaves the answer in the inbox. */
 async function ask(
   url: string,
   key: string,
@@ -129,7 +129,7 @@ async function ask(
   }
 }
 
-/** Answers each question once after a short delay, half of them without a reply id. */
+/** Answers each question once after a short delay. Half of the answers have no reply id. */
 async function answer(url: string, key: string, isDone: () => boolean): Promise<void> {
   const answers = new Set<Promise<void>>()
   while (!isDone()) {

@@ -43,7 +43,7 @@ test.each(runtimes)('%s: an interrupted upload does not cause an error in the lo
   expect(stderr.replace(/.*A new key ring was made.*/, '')).not.toMatch(/"level":"(warn|error)"/)
 })
 
-// With a plain `option httpchk`, HAProxy sends such requests.
+// With a plain `option httpchk`, HAProxy sends requests without Host.
 test.each(runtimes)(
   '%s: a request without Host gets 200 at probes and 400 elsewhere, without an error in the log',
   async (runtime) => {
@@ -86,7 +86,7 @@ test.each(runtimes)(
   },
 )
 
-// Not on Bun, which refuses such requests itself, without a body.
+// Not on Bun, which itself refuses malformed requests, without a body.
 test.each(['node', 'deno'] as const)('%s: a malformed request gets an error response with a body', async (runtime) => {
   await start(runtime)
 

@@ -70,7 +70,7 @@ test.each(Object.keys(works).flatMap((work) => [[work, 'a local file'], [work, '
   60_000 + kills * 20_000,
 )
 
-/** Limits that the processes never reach, because they send a lot and read little. */
+/** Limits so high that the processes, which send a lot and read little, never reach them. */
 const env = {
   DURABILITY: 'relaxed',
   MESSAGES_PER_DAY: '10000000',

@@ -118,7 +118,7 @@ test('each question is answered exactly once, at whatever step the worker is kil
     for (const fault of faults) {
       for (const step of steps) {
         const [call, state] = step.split(' ')
-        // Only a new worker requests a lease. Later it waits in the call that sends its answer, so it is killed here.
+        // Start a new worker, because a running one gets its lease from the call that sends its answer.
         if (call === 'leases') await kill()
         armed = state === 'waits' ? undefined : { step, fault }
         start()

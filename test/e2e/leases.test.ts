@@ -18,7 +18,7 @@ const servers: Sqld[] = []
 afterAll(() => Promise.all(servers.map((server) => server.stop())))
 
 test(
-  'after kill -9 between commit and response, messages on a local file are redelivered once, and marked',
+  'after kill -9 between commit and response, messages on a local file are redelivered once, and marked as such',
   async () => {
     const database = temporaryDatabase()
     const env = { DATABASE_URL: database.url }
@@ -41,7 +41,7 @@ test(
 )
 
 test.each([['killed', 'SIGKILL'], ['suspended', 'SIGSTOP']] as const)(
-  'messages of a process on libsql-server that was %s are redelivered by another process after 60 s, once and marked',
+  'messages of a process on libsql-server that was %s are redelivered once by another process after 60 s, and marked as such',
   async (_, signal) => {
     const sqld = await startSqld()
     servers.push(sqld)

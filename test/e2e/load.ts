@@ -2,7 +2,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { callTool } from './client.ts'
 
-/** Waits between two steps of a load, such as before a call is repeated or a fault is caused. */
+/** Waits between two steps of a load, such as before a call is retried or a fault is caused. */
 export async function pause(ms: number): Promise<void> {
   await setTimeout(ms)
 }
@@ -12,7 +12,7 @@ export interface LoadedAgent {
   key: string
 }
 
-/** The messages of the senders. Every text is unique. */
+/** The messages that the senders sent. Every text is unique. */
 export class Ledger {
   readonly attempted = new Set<string>()
   readonly acknowledged = new Set<string>()

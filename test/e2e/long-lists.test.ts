@@ -42,7 +42,7 @@ test('a server with 256 MB survives 204 long lists that clients do not read, and
   const served = await Promise.all(stalled.map(bytesOf))
   const megabytes = served.reduce((sum, bytes) => sum + bytes, 0) / 1_000_000
   console.log(`${megabytes.toFixed()} MB of lists were made; memory grew by ${growth.toFixed()} MB`)
-  // The lists must exceed the operating system's buffers, which do not belong to the server's memory.
+  // The lists must exceed the operating system's buffers, which are not part of the server's memory.
   expect(megabytes).toBeGreaterThan(8)
   expect(growth).toBeLessThan(100)
 })

@@ -52,7 +52,7 @@ describe.each(runtimes)('lost responses on %s', (runtime) => {
     expect(times).toEqual({ byItself: rounds, withSince: 0, lost: 0 })
   })
 
-  test('messages that a client did not read before it died are redelivered if the runtime notices, and otherwise only with since', async () => {
+  test('messages that a client did not read before it died are redelivered if the runtime notices the reset connection, and otherwise only with since', async () => {
     const times = await lose(async (request) => {
       const isLogged = requestLogged()
       const socket = connect(server.port, '127.0.0.1')
@@ -60,7 +60,7 @@ describe.each(runtimes)('lost responses on %s', (runtime) => {
       socket.pause()
       socket.write(request)
       await waitFor('the log line of the read', isLogged)
-      // The server sent the read's response together with the log line, so before the response to this request.
+      // The server sent the read's response when it wrote the log line, so before this request's response.
       await (await fetch(`${server.url}/healthz`)).text()
       socket.destroy()
       await once(socket, 'close')

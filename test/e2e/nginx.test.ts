@@ -26,7 +26,7 @@ describe.skipIf(!hasNginx)('a grid behind nginx', () => {
     await sqld.stop()
   })
 
-  test('while a process stops, no send fails; after a kill, no send with a key fails or is stored twice', async () => {
+  test('while a process stops, no send fails; after a kill, no send with an idempotency key fails or is stored twice', async () => {
     const [first, second] = processes
 
     const stopped = await sendAll('a', () => first.signal('SIGTERM'), () => ({}))
@@ -37,7 +37,7 @@ describe.skipIf(!hasNginx)('a grid behind nginx', () => {
     expect(read.sort()).toEqual([...stopped.texts, ...killed.texts].sort())
   })
 
-  test('nginx repeats a send without a response at another process only if the send has an idempotency key', async () => {
+  test('if a send gets no response, nginx retries it at another process only if it has an idempotency key', async () => {
     let taken = 0
     const dying = createServer((socket) => {
       socket.on('error', () => {}).once('data', () => {

@@ -59,7 +59,7 @@ async function notification(browser: string) {
   return { status, publicKey: key.publicKey }
 }
 
-/** Sends an email to the address, and a second email to two addresses, which the sender refuses. Returns the log. */
+/** Sends an email to the address, and a second email to two addresses, which `sender` refuses. Returns the log. */
 async function emails(smtpUrl: string, to: string) {
   const config = readConfig({ SMTP_URL: smtpUrl, MAIL_FROM: 'grid@grid.example' })
   const lines: string[] = []

@@ -1,4 +1,4 @@
-/** Push notifications of a process that is killed, and to a receiver that hangs. */
+/** Push notifications from a process that is killed, and to a receiver that hangs. */
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { freePort } from '../../src/lib/free-port.ts'
@@ -115,7 +115,7 @@ test(`after ${events} events and ${kills} kills each receiver has each event, in
     expect(new Set(ids).size).toBe(events)
   }
   expect(killed).toBe(kills)
-  // A kill causes at most one repeated notification per webhook: one that was answered but not yet recorded.
+  // A kill causes at most one repeated notification per webhook: one whose response was not yet recorded.
   expect(repeated).toBeLessThanOrEqual(4 * kills)
   await grid.settled()
 }, 600_000)

@@ -83,7 +83,7 @@ async function race(database: string, runtimes: readonly Runtime[]): Promise<Hol
         continue
       }
       const held = holdings.add(agent, name)
-      // The name is held for the duration of another call.
+      // Hold the name for the duration of another call.
       await call((await anyServer()).url, key, { names: [] })
       holdings.remove(held)
       await giveBack(key, name)

@@ -55,7 +55,7 @@ test.each([
   600_000,
 )
 
-/** The limit of kills: a message that is released for the fifth time is parked, and each kill may release it once. */
+/** Maximum number of kills: a message is parked at its fifth release, and each kill may release it once. */
 const kills = 4
 
 test('runners on a grid that is killed repeatedly answer every question exactly once', async () => {
@@ -64,7 +64,7 @@ test('runners on a grid that is killed repeatedly answer every question exactly 
   // Each start sets the clock 31 s ahead, so earlier leases have expired and their messages are available immediately.
   const start = (n: number) => startProgram(ahead, [String(n * 31_000)], { DATABASE_URL: database.url })
   let server = await start(0)
-  // An aborted call also releases its messages. With a shorter limit than the default, a slow disk would park them.
+  // An aborted call also releases its messages, so with a shorter limit than the default, a slow disk would park them.
   const clientOf = ({ key }: { key: string }) => new GridClient({ url: server.url, key })
   const questions = new Map<string, number>()
   for (let n = 0; n < 40; n++) questions.set(await sendPlain(server.url, alice.key, '@bob', `question ${n}`), 0)

@@ -75,7 +75,7 @@ test('the signup limit per address applies across all processes', async () => {
   expect(statuses.filter((status) => status === 429)).toHaveLength(20 - signupPerHour)
 })
 
-test('an idempotency key repeated at other processes gets the same response, and only one message is stored', async () => {
+test('a send retried at other processes with the same idempotency key gets the same response, and only one message is stored', async () => {
   const input = { to: 'bob', message: 'once', idempotency_key: randomUUID() }
   const parallel = await Promise.all(
     Array.from({ length: 40 }, (_, i) => send(at(i), grid.alice.key, input)),
@@ -86,7 +86,7 @@ test('an idempotency key repeated at other processes gets the same response, and
   expect((await callTool(at(0), grid.bob.key, 'read_messages')).messages).toMatchObject([{ message: 'once' }])
 })
 
-/** Sends with an idempotency key, and repeats the send while the outcome is unknown. */
+/** Sends with an idempotency key, and retries the send while the outcome is unknown. */
 function send(base: string, key: string, input: { to: string; message: string; idempotency_key: string }) {
   return settled(() => tool(base, key, 'send_message', input))
 }

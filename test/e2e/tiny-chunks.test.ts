@@ -1,4 +1,4 @@
-/** Bodies in tiny chunks. A body must not cost much more in many chunks than in one. docs/security.md, "Requests". */
+/** A body must not cost much more in many tiny chunks than in one chunk. See docs/security.md, "Requests". */
 import { Buffer } from 'node:buffer'
 import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
@@ -14,7 +14,7 @@ function cpuOf(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) * 10
 }
 
-/** Sends a complete request. Resolves to the status once the connection is closed, or to `none`. */
+/** Sends a complete request. Once the connection is closed, resolves to the status, or to `none` without a response. */
 function exchange({ port }: ServerProcess, head: string[], body: Buffer): Promise<string> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1')

@@ -49,7 +49,7 @@ async function start(side: Side): Promise<void> {
   side.server = await startServe(side.runtime, side.env)
 }
 
-/** Repeats a call until it gets a response, which a killed process does not send. */
+/** Retries a call until it gets a response, because a killed process sends none. */
 async function call(side: Side, key: string, tool: string, args: object) {
   for (;;) {
     try {
@@ -99,7 +99,7 @@ async function asking(side: Side): Promise<Map<string, string[]>> {
   return new Map([...answers].map(([question, all]) => [question, [...all.values()]]))
 }
 
-test('two killed grids that exchange messages lose nothing, repeat nothing, and keep the order', async () => {
+test('two grids that exchange messages while they are killed in turn lose nothing, repeat nothing, and keep the order', async () => {
   const sides = [await prepare('node'), await prepare('bun')]
   await Promise.all(sides.map(start))
   for (const [n, side] of sides.entries()) {

@@ -1,4 +1,4 @@
-/** Files and streams that clients open but do not read, on each runtime. docs/security.md, "Overload". */
+/** Files and streams that clients open but do not read, on each runtime. See docs/security.md, "Overload". */
 import { Buffer } from 'node:buffer'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'

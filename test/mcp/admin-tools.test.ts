@@ -90,7 +90,7 @@ test('the channel tools create a channel with members, list its seven fields, re
   expect(after).toEqual({ channels: [], total: 0 })
 })
 
-test('admin_set_agent_skills replaces all skills, creates unknown ones and counts them, and a repeat changes nothing', async () => {
+test('admin_set_agent_skills replaces all skills, creates unknown ones and counts them, and the same call again changes nothing', async () => {
   await adminOf(grid.evil, 'admin_set_agent_skills', { alias: 'eve', skills: ['old', 'kept'] })
   const input = { id: grid.eve.id, skills: ['kept', { name: 'new', description: 'Just made' }, 'kept'] }
   const set = await adminOf(grid.evil, 'admin_set_agent_skills', input)

@@ -14,7 +14,7 @@ beforeEach(async () => {
   grid = await testGrid()
 })
 
-test('invisible characters are removed from a message, and its sender and reader are notified', async () => {
+test('invisible characters are removed from a message, and the results of its send and its reads say so', async () => {
   const sent = await send(`Good\u202e news${hidden}\x1b[2J`)
   const [read] = await inbox()
   const again = await callTool(grid, grid.bob.key, 'read_messages', { since: '1h' })
@@ -42,7 +42,7 @@ test("invisible characters do not count towards a message's length, and a messag
   expect((await inbox())[0].message).toBe('x'.repeat(10_000))
 })
 
-test('a repeat is recognised by the cleaned text, and gets the same result', async () => {
+test('a retry is recognised by its cleaned text, and gets the same result', async () => {
   const first = await send(`hi${hidden}`, { idempotency_key: 'k' })
   const same = await send(`hi${hidden}`, { idempotency_key: 'k' })
   const clean = await send('hi', { idempotency_key: 'k' })

@@ -14,7 +14,7 @@ const isClaim = (sql: string) => /^UPDATE deliveries SET state = 'read', lease_i
 let grid: TestGrid | undefined
 
 test.each(eras)(
-  'in the %s era, messages whose reader disconnects before the response are redelivered and marked',
+  'in the %s era, messages whose reader disconnects before the response are redelivered and marked as such',
   async (era) => {
     const client = new AbortController()
     grid = await testGrid(atClaim(() => client.abort()))
@@ -57,7 +57,7 @@ test('a release of messages that the database refuses is retried', async () => {
 })
 
 test.each([['an answer in one piece', 20], ['an event stream', 50]])(
-  'only messages in %s that the client did not read completely are redelivered and marked',
+  'only messages in %s that the client did not read completely are redelivered and marked as such',
   async (_, wait_seconds) => {
     grid = await testGrid()
     const { app, alice, bob, deps } = grid
@@ -149,7 +149,7 @@ test('if the connection is closed after any number of bytes, each message was ei
     return next.text[0].message === message && next.text[0].redelivered ? 'redelivered' : 'wrong'
   }
 
-  /** Sends a read, and closes the connection after this many bytes of the response, or during the claim if 0. */
+  /** Sends a read. Closes the connection after `bytes` bytes of the response; if 0, while messages are leased. */
   function cutOff({ url, bob }: typeof live, bytes: number): Promise<number> {
     const { headers, body } = readRequest(bob.key)
     const lines = Object.entries({ ...headers, Host: new URL(url).host, 'Content-Length': `${body.length}` })
@@ -179,7 +179,7 @@ test('if the connection is closed after any number of bytes, each message was ei
   }
 })
 
-/** Calls `act` when a claim is executed. */
+/** Calls `act` when a statement that leases messages is executed. */
 function atClaim(act: () => void): TestGridOptions {
   return {
     inspect(sql, crossAccountQuery) {
@@ -189,7 +189,7 @@ function atClaim(act: () => void): TestGridOptions {
   }
 }
 
-/** Calls `act` when a claim's commit starts, and delays the commit until `act` is done. */
+/** Calls `act` when a commit that leases messages starts, and delays the commit until `act` is done. */
 function heldClaims(act: () => Promise<void>): TestGridOptions {
   return {
     connect(config) {

@@ -30,7 +30,7 @@ test('a search by three or more letters finds an agent of the account among 2,50
   const { calls } = await searchAll(grid.alice, { search: 'ZO' })
   const byIndex = await searchAll(grid.alice, { search: 'NEEDLE' })
 
-  // The caller is not among the searched agents.
+  // The first call checks @bob and 999 of the others, because the caller is not among the searched agents.
   expect(calls.map(({ cursor }) => cursor)).toEqual([aliases[998].slice(1), aliases[1_998].slice(1), undefined])
   expect(calls.flatMap(({ found }) => found)).toEqual(['@zoe'])
   expect(byIndex.calls).toMatchObject([{ found: ['@zoe'], cursor: undefined }])

@@ -96,7 +96,7 @@ test('a search does not find an expired message', async () => {
   expect(await found(grid.bob, 'short')).toEqual([])
 })
 
-test('the words of retracted and removed messages leave the index, even if these messages were not indexed yet', async () => {
+test('the index contains no words of retracted or removed messages, whether or not these messages were already indexed', async () => {
   const store = storeOf(grid, grid.alice)
   const taken = await say(grid.alice, 'bob', 'a mistaken word')
   expect(await found(grid.alice, 'mistaken')).toHaveLength(1)

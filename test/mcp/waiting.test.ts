@@ -133,7 +133,7 @@ test("an agent's fourth event stream gets 405 until another one is closed", asyn
   for (const one of [...streams.slice(1), readEvents(again)]) await one.close()
 })
 
-test('an admin, and a caller that does not accept event streams, gets 405', async () => {
+test('an admin and a caller that does not accept event streams get 405', async () => {
   expect((await stream(grid.acme.adminKey)).status).toBe(405)
   expect((await stream(grid.bob.key, 'application/json')).status).toBe(405)
 })

@@ -51,7 +51,7 @@ test.each(eras)(
   },
 )
 
-test('reading a resource above the limit of lists gets -32000, as above every limit', async () => {
+test('reading a resource above the limit of lists gets -32000, like every call above a limit', async () => {
   const { lists } = grid.acme.store.waiting
   const [{ id }] = await rows(grid, 'SELECT id FROM credentials WHERE account_id = ? AND agent_id = ?', [
     grid.acme.id,
@@ -82,7 +82,7 @@ test("an admin cannot call subscriptions/listen, and an agent's fourth stream ex
   await Promise.all(open.map((stream) => stream.body!.cancel()))
 })
 
-test('an admin call that is refused before its tool runs adds one row to the activity, and no other call does', async () => {
+test("an admin's tool call adds one row to the activity even if it is refused before the tool runs, and tools/list adds none", async () => {
   const key = grid.acme.adminKey
   const calls = [
     wireRequest('legacy', 'tools/call', { name: 'admin_nothing', arguments: { token: 'CANARY' } }),

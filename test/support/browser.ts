@@ -103,7 +103,7 @@ export async function faultsOf({ page, faults }: Visitor, name: string, seen = v
       ...(isLayoutOnly ? [] : await accessibilityFaults(page)),
     ]
     let inView = await look()
-    // Look again, because a busy browser sometimes paints the other scheme's colours, or an incomplete page.
+    // Check again, because a busy browser sometimes paints the other scheme's colours, or an incomplete page.
     if (inView.length > 0) inView = await look()
     found.push(...inView.map((fault) => `${scheme}, ${viewport}: ${fault}`))
   }

@@ -22,7 +22,7 @@ export async function verifyCard(
   }
 }
 
-/** Returns the key with an id from a key set, as served. */
+/** Returns the key with the id `kid` from a key set, as served. */
 export function keyIn({ keys }: { keys: JWK[] }, kid: string): JWK {
   return keys.find((key) => key.kid === kid)!
 }

@@ -55,7 +55,7 @@ async function rowsOf(url: string): Promise<InStatement[]> {
 async function reset(url: string, rows: InStatement[]): Promise<void> {
   const client = createClient({ url })
   const schema = await schemaOf(client)
-  // Triggers forbid deleting from some tables.
+  // The triggers are dropped first, because some of them forbid deleting rows.
   const triggers = schema.filter(({ type }) => type === 'trigger')
   await client.migrate([
     ...triggers.map(({ name }) => `DROP TRIGGER "${name}"`),

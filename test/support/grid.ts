@@ -113,7 +113,7 @@ const realChecks = new GuardrailChecks(
   },
 )
 
-// Templates save most of the time to open a grid, because the migrations and the cast are always the same.
+// Templates save most of the time needed to open a grid, because the migrations and the cast are always the same.
 let empty: Promise<Template<object>> | undefined
 let withCast: Promise<Template<Cast>> | undefined
 

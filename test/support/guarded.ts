@@ -15,8 +15,8 @@ export const kind = 'secret word'
 export const signingSecret = `whsec_${Buffer.alloc(32, 'guard').toString('base64')}`
 
 /**
- * Creates the guardrail providers for a test. `remote.check` is the check of `webhook`. `asked` collects the texts that
- * `phrases` received.
+ * Creates the guardrail providers for a test. The provider `webhook` calls `remote.check`. `asked` collects the texts
+ * that the provider `phrases` received.
  */
 export function testProviders({ timeoutMs }: { timeoutMs?: number } = {}) {
   const asked: GuardedText[] = []

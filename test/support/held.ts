@@ -7,7 +7,7 @@ import { day } from '../../src/lib/time.ts'
 import type { AccountStore } from '../../src/store/account.ts'
 import type { ApprovalRule } from '../../src/store/account/approval-rules.ts'
 
-/** Stores an approval rule of the account. By default it holds every message of an agent for the account's owners. */
+/** Stores an approval rule. By default it holds all messages that agents send, for the account's owners to decide. */
 export async function hold({ change, deps, write }: AccountStore, more: Partial<ApprovalRule> = {}): Promise<void> {
   const at = deps.now()
   const id = newId()

@@ -83,7 +83,7 @@ export interface TestServer {
   close(): Promise<void>
 }
 
-/** Listens on a free port. `answer` is called when a request's first bytes have arrived. `onText` receives them. */
+/** Listens on a free port. Once a request's first bytes have arrived, passes them to `onText` and calls `answer`. */
 export async function listenWith(
   answer: (socket: Socket) => void,
   host = '127.0.0.1',

@@ -164,7 +164,7 @@ async function createEntities(
   await setSkills(as(agent), { skills: [{ name: `${prefix}-skill`, description: `a skill of ${prefix}` }] })
   const [skill] = await account.store.read.skills.ofAgent(agent.id)
   const message = await sendMessage(as(sender), { to: `@${mate}`, text: `a text of ${prefix}`, conversationId: prefix })
-  // Equals the message in the test cases. So a case that uses the key of its own account repeats this send.
+  // The same message as in the test cases, so a case with its own account's idempotency key retries this send.
   await sendMessage(as(sender), { to: `@${mate}`, text: 'hi', idempotencyKey: `${prefix}-key` })
   const file = await sendMessage(as(sender), {
     to: `@${mate}`,

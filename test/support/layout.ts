@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core'
 /**
  * Finds faults of the open page at its current size. Faults are: horizontal scrolling of the page or a part, a control
  * smaller than 24 × 24 px, a text field too narrow for its input, and an invisible part outside its scroll container.
- * Code blocks and focusable parts may scroll, and links in a sentence may be lower. The page must run scripts.
+ * Code blocks and focusable parts may scroll, and links in a sentence may be smaller. The page must run scripts.
  * @see WCAG 2.2, 1.4.10 (reflow) and 2.5.8 (target size)
  */
 export async function layoutFaults(page: Page): Promise<string[]> {

@@ -25,7 +25,7 @@ export interface ResponderOptions {
   longMs?: number
   /** Duration of a task that a suite subscribes to, in ms: at least twice the suite's time limit for streams. */
   resubscribeMs?: number
-  /** Whether to answer a message that no suite defines with a question, so that its task stays open for a while. */
+  /** Whether to answer with a question if no suite defines the message, so that its task stays open for a while. */
   asksBack?: boolean
   /** Called immediately for each fault. */
   onFault?(error: unknown): void

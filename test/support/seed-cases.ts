@@ -8,8 +8,8 @@ import type { TestGrid } from './grid.ts'
 import { sendMessage } from './messaging.ts'
 
 /**
- * Adds twelve days of history: a guardrail blocked, redacted and flagged messages, and people allowed a text. Returns
- * the guardrail's id.
+ * Adds twelve days of history: a guardrail blocked, redacted and flagged messages, and the owner allowed a text.
+ * Returns the guardrail's id.
  */
 export async function seedCases({ store, acme, clock, alice }: TestGrid, owner: AccountStore): Promise<string> {
   const { id } = await createGuardrail(acme.store, {

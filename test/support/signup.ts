@@ -56,8 +56,8 @@ export async function signUpAs(grid: TestGrid, email: string, alias: string, mor
 }
 
 /**
- * Claims the agents of a link for the owner of their email address. With `into`, moves them to that account, which this
- * owner also owns, except the aliases in `keep` and `discard`.
+ * Claims a claim link's agents as the user with the owner's email address. With `into`, moves them to that account,
+ * which the same user owns, except the agents in `keep` and `discard`.
  */
 export async function claimAgents(
   grid: TestGrid,

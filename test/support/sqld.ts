@@ -25,7 +25,7 @@ export async function startSqld({ isRelaxed = false } = {}): Promise<Sqld> {
       adminPort: await freePort(),
       durability: isRelaxed ? 'unchanged' : 'strong',
     })
-  // Starts again, because another test may have taken the port.
+  // Try a second time, because another test may have taken the port.
   const server = await start().catch(start).catch((error) => {
     remove()
     throw error

@@ -37,7 +37,7 @@ export async function storedMessages(grid: TestGrid, ids: string[]): Promise<Map
   }))
 }
 
-/** Omits the first part, because it is the message text. Keeps a first part that lost all of its characters. */
+/** Omits the first part, which is the message text, unless all of its characters were removed. */
 function detailsOf({ parts = [], ...a2a }: { taskId: string; parts?: Record<string, unknown>[] }) {
   const others = parts.slice(parts[0]?.text === '' ? 0 : 1).map((part) => ({ ...part, bytes: bytesOf(part) }))
   return { a2a, task_id: a2a.taskId, ...(others.length > 0 && { parts: others }) }

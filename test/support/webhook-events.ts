@@ -30,7 +30,7 @@ export async function webhookData(): Promise<Map<string, unknown[]>> {
 
   await callTool(grid, grid.acme.adminKey, 'admin_create_channel', { name: 'build', members: ['alice', 'bob'] })
   await send('#build')
-  // People may read only later messages, so the text of this message is omitted from the event.
+  // Members may read only messages from an hour later on, so the events about the next messages omit the text.
   await grid.store.write([{
     sql: 'UPDATE accounts SET people_read_since = ? WHERE id = ?',
     args: [hour + grid.clock.now, grid.acme.id],

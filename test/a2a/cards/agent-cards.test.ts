@@ -110,7 +110,7 @@ describe("a public agent's card", () => {
     expect((await answerTo('/a2a/v1/agents/bob', 'nonsense')).body).toBe(card)
   })
 
-  test('an unchanged card is not resent, and a change of the agent changes its ETag and date', async () => {
+  test("an unchanged card is not resent, and a change to the agent changes the card's ETag and date", async () => {
     await publish({ description: 'one' })
     const first = await get('/a2a/v1/agents/bob')
     const etag = first.headers.get('etag')!
@@ -129,7 +129,7 @@ describe("a public agent's card", () => {
 })
 
 describe("a private agent's card", () => {
-  test("a private agent's card is readable only with keys of its account's agents, and never cached by proxies", async () => {
+  test("only keys of the same account's agents can read a private agent's card, and proxies never cache it", async () => {
     const response = await get('/a2a/v1/agents/bob', grid.alice.key)
 
     expect(response.status).toBe(200)

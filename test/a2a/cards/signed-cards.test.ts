@@ -123,7 +123,7 @@ test('the key set is public, contains only public keys, and may be cached for 5 
   })
 })
 
-test('a new key signs only after it was published for some minutes, and older signatures remain valid', async () => {
+test('a new key signs only after it has been published for some minutes, and older signatures remain valid', async () => {
   const before = await cardAt('/.well-known/agent-card.json', '1.0')
   grid.clock.now += 90 * day
   await keepSigningKeys(grid.store)

@@ -44,7 +44,7 @@ test('a command gets a message on standard input, and its output is sent as the 
   })
   expect(grid.stateOf(id)).toBe('read')
   await runner.stop()
-  // The call that sends the answer also ends the lease.
+  // No other call ends the lease, because the call that sends the answer also ends it.
   expect(grid.calls.filter((call) => call.includes('/ID/'))).toEqual([])
   expect(grid.calls).toContain('GET /api/agents/wake-stream')
 })
@@ -73,7 +73,7 @@ test('a runner starts one child at a time per conversation, and a single child f
   expect(grid.sent.slice(2).map(({ to, message }) => [to, message])).toEqual([['@a', 'to @a'], ['@b', 'to @b']])
 })
 
-test('a runner leases the next conversation with its answer, and releases it if a person attends', async () => {
+test('when a runner sends an answer, it also leases the next conversation, which it releases if a person attends', async () => {
   const program = place.program('slow', waiting)
   const ids = ['@a', '@b', '@a', '@c'].map((user) => grid.put({ user }))
   const runner = start([program])
@@ -180,7 +180,7 @@ test('a runner retries failed calls with the same idempotency key, so that the a
   grid.failNext(/messages$/, unavailable, true)
   start([place.program('echo', echo), 'done'])
   const id = grid.put({})
-  // The third call is stored but gets 503, so the fourth call is a repeat.
+  // The third call is stored but gets 503, so the fourth call is a retry.
   await waitFor('the fourth call', () => grid.calls.filter((call) => call.endsWith('/messages')).length === 4)
   await runners[0].stop()
 

@@ -39,15 +39,15 @@ export interface ChaosOptions {
 }
 
 const { readers, callers, trialReader, trialSenders } = people
-/** The inbox with two concurrent readers. */
+/** The agent whose inbox two readers read concurrently. */
 const shared = 'reader-3'
 /** Answers to this agent's questions go to the waiting call or to a reader. */
 const asker = 'asker'
 const inboxes = [...readers, trialReader, asker, 'worker', ...callers]
 const trialMessages = 10
 /**
- * Nothing more is expected at external servers after this long: a dead process is noticed after a minute, and a failed
- * request is retried after 5 and 30 s.
+ * After this long without progress, nothing more is expected at external servers: a dead process is noticed after a
+ * minute, and a failed request is retried after 5 and 30 s.
  */
 const silentMs = 180_000
 
@@ -197,7 +197,7 @@ async function untilArrived({ remote, push, webhook, done }: Outside, ledger: Le
 }
 
 /**
- * Executes the kill plan under load. Resolves to the number of kills when all clients are done and all instances run.
+ * Executes the kill plan under load. Resolves to the number of kills once all clients are done and all instances run.
  */
 async function underLoad(
   cluster: Cluster,

@@ -4,7 +4,7 @@ import { type LoadedAgent, pause } from '../load.ts'
 import type { Ledger, ReadMessage } from './ledger.ts'
 import { messageSend, type Outcome, pauseMs, settled, tool } from './outcome.ts'
 
-/** How a sender sends. It repeats a send without a response only if it uses idempotency keys. */
+/** How a sender sends. It retries a send that got no response only if it uses idempotency keys. */
 export interface SendMode {
   protocol: 'mcp' | 'a2a'
   hasKey: boolean
@@ -28,7 +28,7 @@ export interface Load {
   ended: AbortSignal
 }
 
-/** Every tenth acknowledged send is repeated. The repeat must have no effect. */
+/** Every tenth acknowledged send is sent again with the same idempotency key, which must have no effect. */
 const repeatEvery = 10
 
 /** Sends one message at a time, message `n` to `targets(n)`, until the end or until `maxMessages` were sent. */

@@ -8,10 +8,10 @@ import { pauseMs } from './outcome.ts'
 /** Whether the person refuses the message with this number. Each sender numbers its own messages. */
 export const isRefused = (n: number) => n % 3 === 0
 
-/** A decision is refused if an earlier attempt succeeded without a response, but not this often in a row. */
+/** A decision is refused if an earlier attempt succeeded but its response was lost. This many in a row are a fault. */
 const maxRefusals = 20
 
-/** Decides on all held messages until the run's end. A decision without a response is repeated. */
+/** Decides on all held messages until the run's end. Retries a decision that got no response. */
 export async function decide({ base, ledger, ended }: Load, { account, cookie }: Cast): Promise<void> {
   const request = (path: string, init: RequestInit) => fetch(base + path, { ...init, redirect: 'manual' })
   const person = browser({ deps: { config: { appUrl: base } }, request })

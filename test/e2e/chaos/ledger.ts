@@ -6,7 +6,7 @@ export interface SentMessage {
   /** Aliases of the recipients. */
   inboxes: string[]
   text: string
-  /** The number of the message among those of its sender, which sends one message at a time. */
+  /** The message's number among its sender's messages. A sender sends one message at a time. */
   n: number
   /** Whether the recipient must answer the message exactly once. */
   isAnswered?: boolean
@@ -27,7 +27,7 @@ export class Ledger {
   readonly byText = new Map<string, SentMessage>()
   /** The messages that readers got, by inbox and in the order of the responses. */
   readonly leased = new Map<string, ReadMessage[]>()
-  /** Responses that must never occur: a different id for a repeated key, or an unexpected error. */
+  /** Responses that must never occur: a different id for a retry with the same key, or an unexpected error. */
   readonly surprises: string[] = []
   unknown = 0
 
@@ -95,7 +95,7 @@ export function faultsOf(ledger: Ledger, histories: Histories, expectations: Exp
     leasedTwice: inEach((inbox) => {
       const seen = new Set<string>()
       return leased(inbox).filter(({ message_id, redelivered, replayed }) => {
-        // The response to a repeated question may contain an answer that a reader also gets, and may arrive before the
+        // The response to a retried question may contain an answer that a reader also gets, and may arrive before the
         // reader's response.
         if (replayed) return false
         const isAgain = seen.has(message_id) && !redelivered

@@ -2,13 +2,13 @@
 import { bearer, mcp, post, toolOutput } from '../client.ts'
 import { pause } from '../load.ts'
 
-/** `unknown` means no response, or an error that asks to repeat the call. */
+/** `unknown` means no response, or an error that tells the client to retry the call. */
 // deno-lint-ignore no-explicit-any -- results of tools and methods differ
 export type Outcome = { done: any } | { refused: string } | 'unknown'
 
-/** Pause before a call is repeated. */
+/** Pause before a call is retried. */
 export const pauseMs = 50
-/** Error codes that ask the client to repeat the call. */
+/** Error codes that tell the client to retry the call. */
 const transientCodes = ['storage_full', 'unavailable', 'write_conflict']
 
 /** Calls a tool over MCP. */
@@ -22,7 +22,7 @@ export async function tool(base: string, key: string, name: string, args: object
   return transientCodes.includes(code) ? 'unknown' : { refused: `${code}: ${message}` }
 }
 
-/** Sends a message over A2A, optionally under an idempotency key. */
+/** Sends a message over A2A, optionally with an idempotency key. */
 export async function messageSend(
   base: string,
   key: string,
@@ -36,7 +36,7 @@ export async function messageSend(
   return outcome !== 'unknown' && 'done' in outcome ? { done: { message_id: outcome.done.messageId } } : outcome
 }
 
-/** Calls an A2A method at a path, optionally under an idempotency key. */
+/** Calls an A2A method at a path, optionally with an idempotency key. */
 export async function rpc(
   base: string,
   key: string,
@@ -53,7 +53,7 @@ export async function rpc(
     : { refused: `${answer.status} ${JSON.stringify(answer.body)}` }
 }
 
-/** Posts to the REST API, optionally under an idempotency key. */
+/** Posts to the REST API, optionally with an idempotency key. */
 export async function rest(
   base: string,
   key: string,
@@ -72,7 +72,7 @@ function headersOf(key: string, idempotencyKey?: string): Record<string, string>
   return { ...bearer(key), ...(idempotencyKey !== undefined && { 'Idempotency-Key': idempotencyKey }) }
 }
 
-/** Repeats a call until its outcome is known. Only for calls that are safe to repeat. */
+/** Retries a call until its outcome is known. Only for calls that are safe to retry. */
 export async function settled(
   attempt: () => Promise<Outcome>,
   onUnknown: () => void = () => {},

@@ -4,12 +4,12 @@ import type { Webhook } from '../../support/webhook.ts'
 import type { Histories, Ledger, SentMessage } from './ledger.ts'
 
 export interface Arrival {
-  /** The sequence in which the order of arrivals matters: of a sender, an inbox or a task. */
+  /** The sequence whose arrivals must be in order: that of a sender, an inbox or a task. */
   line: string
   /** The arrival's position in its sequence. */
   n: number
   about: string
-  /** The id by which the receiver recognises a repeat. */
+  /** The id by which the receiver recognises a duplicate. */
   id: string
 }
 

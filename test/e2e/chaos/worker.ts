@@ -31,7 +31,7 @@ export async function work({ base, ledger, ended }: Load, worker: LoadedAgent): 
     }
     const { lease_id, messages: [question] } = leased
     const answer = ledger.answer(worker.alias, question.message)
-    // An answer's number is that of its newest attempt, because a question whose lease has expired is answered later.
+    // Number the answer by its newest attempt, because a question whose lease expired is answered after later ones.
     answer.n = n
     const body = {
       to: question.reply_to,

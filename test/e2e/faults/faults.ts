@@ -41,7 +41,7 @@ export async function faults({ seed, rounds, runtime }: FaultsOptions) {
   // The file is in the database's folder, because on Deno a server can read only that folder.
   const control = join(data, 'faults.json')
   const obey = (settings: FaultySettings) => {
-    // The file is renamed into place, so that the process never reads a partial one.
+    // The new file is renamed into place, so that the process never reads a partial file.
     writeFileSync(`${control}.new`, JSON.stringify(settings))
     renameSync(`${control}.new`, control)
   }

@@ -158,7 +158,7 @@ function oauthRequests({ links }: SeededSite, token: string): FuzzRequest[] {
 const endings =
   /\/(sign-out|delete|end|end-others|leave|hand-over|remove|role|key|withdraw)$|^\/(claim|reset|verify|new-address)\//
 
-/** Collects requests for every page, and for one form of each route with the page's field values. */
+/** Collects requests for every page, and for one form of each route, with the values that the page filled in. */
 async function pageRequests(grid: LiveGrid, site: SeededSite): Promise<FuzzRequest[]> {
   const routes = {
     pages: grid.app.routes.filter(({ method }) => method === 'GET').map(({ path }) => path),

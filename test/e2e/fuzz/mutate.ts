@@ -51,7 +51,7 @@ export function mutated(base: FuzzRequest, host: string, random: Random): Writte
   const request = structuredClone(base)
   for (let n = random.below(5); n > 0; n--) {
     if (request.body && random.chance(0.75)) changeBody(request, random)
-    // The path and the method are mutated less often, because such a request ends before it reaches its target.
+    // The path and the method are mutated less often, because then the request often ends before it reaches its target.
     else random.pick([changeHeader, changeHeader, changeHeader, changeTarget, changeMethod])(request, random)
   }
   const { bytes } = written(request, host, random.chance(0.1))

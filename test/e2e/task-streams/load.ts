@@ -26,7 +26,7 @@ export interface Seen {
   streams: number
 }
 
-/** Repeats a call until it gets a response, because a kill ends calls. A repeat must have no second effect. */
+/** Retries a call until it gets a response, because a kill aborts calls. Only for calls that are safe to retry. */
 async function untilAnswered<T>(server: CurrentServer, call: (url: string) => Promise<T>): Promise<T> {
   for (;;) {
     const url = await server.url()
@@ -55,7 +55,7 @@ export async function startTask(server: CurrentServer, { key }: Agent, { alias }
 }
 
 /**
- * Works on a task: sends some artifacts, then completes it. A step whose response was lost is repeated, so a task may
+ * Works on a task: sends some artifacts, then completes it. A step whose response was lost is retried, so a task may
  * have extra events. `onStep` is called after each step.
  */
 export async function workOn(server: CurrentServer, { key }: Agent, taskId: string, steps: number, onStep: () => void) {
