@@ -167,7 +167,7 @@ onEachDatabase((open) => {
     }
   })
 
-  test('a part with an upload can have no other content, and its upload remains after a refusal', async () => {
+  test('a part with an upload can have no other content, and the upload can still be used after a refusal', async () => {
     const upload_id = await uploaded(content)
     for (const other of [{ text: 'See the file.' }, { text: '' }, { raw: 'aGk=' }, { data: { n: 1 } }]) {
       const { code, message } = await send([{ upload_id, ...other }])

@@ -76,7 +76,7 @@ test('Attention shows an inbox that has reached 80 % of its quota, and an inbox 
   expect(await kinds()).toEqual([])
 })
 
-test('Attention shows a task that is silent for an hour, until the task changes', async () => {
+test('Attention shows a task that has been silent for an hour, until the task changes', async () => {
   const alice = storeOf(grid, grid.alice)
   const bob = storeOf(grid, grid.bob)
   const { id } = await askFor(alice, 'a long job')

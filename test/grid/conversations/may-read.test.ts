@@ -97,7 +97,7 @@ describe('reading by switch state, place and role', () => {
   })
 })
 
-test("an owner's readings that only the switch allows are recorded: others' messages, and posts from before joining", async () => {
+test("an owner reads others' messages and posts from before joining only because of the switch, so these readings are recorded", async () => {
   const reader = await readerOf(readers.owner.account)
   const recorded = (place: string) => [before, between, later].filter((at) => isReadBySwitch(reader, places[place], at))
 

@@ -96,7 +96,7 @@ test('consent is per provider, so another provider at the same host needs its ow
   expect((await attach('ann', id)).code).toBe('consent_required')
 })
 
-test("giving up an alias ends the consent for its messages, and the person's new alias has none", async () => {
+test("giving up an alias ends the consent for its messages, which does not apply to the person's new alias", async () => {
   const id = await attached()
   await giveUpAlias(ann.account)
   await personWithAlias(grid, 'annie', { name: 'Ann Smith' })

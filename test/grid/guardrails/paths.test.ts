@@ -28,7 +28,7 @@ const viaA2a = (to: string, more: () => Promise<object> = () => Promise.resolve(
   const { body: { error } } = await postA2a(grid, grid.alice.key, request)
   return { code: error?.data?.[0].reason.toLowerCase(), message: error?.message }
 }
-/** Sends a further message of a task that bob has read. */
+/** Starts a task whose first message bob reads. Returns the arguments that continue the task. */
 const continuing = async () => {
   const configuration = { returnImmediately: true }
   const { body } = await postA2a(grid, grid.alice.key, send10({ metadata: { to: '@bob' } }, { configuration }))

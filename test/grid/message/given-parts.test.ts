@@ -89,7 +89,7 @@ test('a call can contain 256 KiB of bytes, which both agents can fetch by a hand
   }
 })
 
-test('a repeat under the same key must have the same parts', async () => {
+test('a retry with the same idempotency key must have the same parts', async () => {
   const send = async (parts: unknown) =>
     (await callTool(grid, grid.alice.key, 'send_message', { to: 'bob', message: 'x', parts, idempotency_key: 'k' }))
       .code
@@ -110,7 +110,7 @@ test.each([
   expect(parts).toEqual([{ filename: clean, bytes: 1, text: 'a' }])
 })
 
-test('a guardrail finds a key in a text file, and redacts it for each member that has the guardrail', async () => {
+test('a guardrail finds a secret in a text file, and redacts it for each member that has the guardrail', async () => {
   await createChannel(grid.acme.store, { name: 'team', members: ['alice', 'bob'] })
   const raw = btoa(`the key: ${secret}`)
   await guard(grid.acme, 'bob', { direction: 'inbound', action: 'redact' })
