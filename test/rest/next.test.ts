@@ -74,7 +74,7 @@ onEachDatabase((openGrid: OpenGrid) => {
     expect(await read(grid.alice.key)).toEqual([])
   })
 
-  test("a repeated send gets the same receipt, and the first send's lease while that is open, otherwise a new lease", async () => {
+  test("a repeated send gets the same receipt, and the first send's lease while that lease is open, otherwise a new lease", async () => {
     await ask('one')
     const first = await answer({ next: {} }, 'k')
     await ask('two')

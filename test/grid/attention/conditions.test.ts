@@ -211,7 +211,7 @@ test('Attention shows a quota that is nearly or completely used', async () => {
   expect(await found()).toMatchObject([{ kind: 'quota', level: 2 }])
 })
 
-test('Attention shows an account the rows that a follower skipped, and a stuck follower', async () => {
+test('Attention shows an account how many of its rows a follower skipped, and shows a stuck follower', async () => {
   const { pulses } = grid.store.global
   const at = grid.clock.now
   await grid.evil.agent('trudy')

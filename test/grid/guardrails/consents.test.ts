@@ -117,7 +117,7 @@ test('a message shows both sides which host got its text, and messages between a
   expect(await status(plain.text.message_id)).not.toHaveProperty('shared_with')
   expect((await callTool(grid, grid.bob.key, 'read_messages', {})).text[0]).not.toHaveProperty('shared_with')
 })
-test('a guardrail for all agents is attached with the first consent, and not again after it was detached', async () => {
+test('a guardrail for all agents is attached with the first consent, but not again by a later consent after it was detached', async () => {
   const { id } = await webhook()
   const { read, change, write } = grid.acme.store
   await write([change.guardrails.setAllAgents(id, 'both')])

@@ -35,12 +35,12 @@ const continuing = async () => {
   await read('@bob')
   return { taskId: body.result.task.id }
 }
-/** Sends an update of bob's task, which also reaches his inbox. */
+/** Sends an update of bob's task. The update also reaches bob's inbox. */
 const viaUpdate = async (text: string) => {
   const { body } = await postA2a(grid, grid.bob.key, send10({ metadata: { to: '@alice' } }))
   return await callTool(grid, grid.alice.key, 'update_task', { task_id: body.result.message.taskId, text })
 }
-/** Asks alice a question, which she answers. */
+/** Asks alice a question. Returns the argument with which she answers the question. */
 const answering = (asker: () => TestAgent) => async () => {
   const { text } = await callTool(grid, asker().key, 'send_message', { to: '@alice', message: 'a question' })
   return { reply_to_message_id: text.message_id }

@@ -127,7 +127,7 @@ test('a guardrail finds a secret in a text file, and redacts it for each member 
   expect(await ways['send_message']([{ data: { [secret]: 1 } }])).toBe('guardrail_blocked')
 })
 
-test("an answer with parts becomes an A2A task's artifact, text first, and A2A parts reach the reader", async () => {
+test("the parts of an A2A task reach the reader, and an answer with parts becomes the task's artifact, text first", async () => {
   const { body } = await postA2a(
     grid,
     grid.alice.key,

@@ -73,7 +73,7 @@ onEachDatabase((open) => {
     await worker.stop()
   })
 
-  test('a leased message cannot expire before its lease ends without an ack', async () => {
+  test('a leased message cannot expire until its lease ends without an ack', async () => {
     const id = await send('@bob', { expires_in_seconds: 10 })
     const { body } = await lease(grid, grid.bob.key)
     grid.clock.now += minute

@@ -337,7 +337,7 @@ test.each([
   expect((await read()).map(({ message }: { message: string }) => message)).toEqual([text])
 })
 
-test('a different answer after a lost unit is not delivered and not a failure', async () => {
+test('a different answer after a lost unit is not delivered, and does not count as a failure', async () => {
   let answers = 0
   await withRemote(() => messageResult(`answer ${++answers}`))
   const { message_id } = await send('What is 6 times 7?')
