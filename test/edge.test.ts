@@ -15,7 +15,7 @@ beforeEach(async () => {
 })
 
 describe('Host', () => {
-  test('an unknown Host gets 421 on every route except probes, and is named only as text', async () => {
+  test('an unknown Host gets 421 on every route except probes, and responses contain the host only as text', async () => {
     const routes = routesOf(grid).filter(({ path }) => !['/healthz', '/readyz'].includes(path))
     expect(routes.length).toBeGreaterThan(10)
     for (const { method, path } of routes) {

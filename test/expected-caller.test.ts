@@ -141,7 +141,7 @@ onLibsqlServer((openGrid) => {
   })
 })
 
-test('an account whose caller is not proven reads and writes nothing, and one with a proven caller does', async () => {
+test('an account reads and writes only after its caller is proven', async () => {
   const { store, acme, alice, bob, ...grid } = await testGrid()
   const actor = { type: 'agent', agentId: alice.id, alias: 'alice', credentialId: 'key' } as const
   const refused = new Error('refused')

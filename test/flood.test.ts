@@ -58,7 +58,7 @@ test.runIf(isLong)('without call limits others are served too, and memory use is
   expect(during.maxMiB).toBeLessThan(maxMiB)
 })
 
-/** The longest allowed duration of a well-behaved call during a flood, in milliseconds, given the calls before it. */
+/** The longest allowed duration of an honest call during a flood, in milliseconds, given the calls before the flood. */
 function longest(before: FloodReport['phases'][number]): number {
   return Math.max(3_000, 20 * before.p99Ms)
 }

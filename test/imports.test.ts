@@ -64,7 +64,7 @@ const rules: Record<string, Rule> = {
       .concat('auth/passwords.ts', 'email.ts', 'guardrails/providers.ts', ...ground),
     packages: ['leven', 'zod'],
   },
-  // Verbs create the example grid, called as interfaces call them.
+  // The code that creates the example grid. It calls verbs as interfaces do.
   'cli/example/': {
     ours: [
       'cli/',
@@ -206,7 +206,7 @@ for (const path of featureCommands) {
   rules[path] = { ours: ['cli/', 'store/', 'config.ts', 'errors.ts', ...ground] }
 }
 rules['features/notifications/'] = { ...feature, packages: ['hono', 'http_ece', 'jose'] }
-// The code that talks to its providers.
+// The code that talks to single sign-on providers.
 rules['features/single-sign-on/oidc.ts'] = { ours: ['errors.ts', 'lib/'], packages: ['openid-client'] }
 rules['features/telemetry/'] = {
   ...feature,
@@ -349,7 +349,7 @@ const words: { word: RegExp; only: string[]; why: string }[] = [
     only: [
       // After inserting agents and deliveries, an import also runs `completeAgent` and `makeMessageDue`.
       'features/archives/store/insert-rows.ts',
-      // The following files write to none of those tables, or copy all rows unchanged.
+      // The following files write to no table of the rules above, or copy all rows unchanged.
       'store/global/claims.ts',
       'store/global/sealed-tokens.ts',
       'store/account/remote-agents.ts',
@@ -365,8 +365,8 @@ const words: { word: RegExp; only: string[]; why: string }[] = [
   },
   {
     word: /(?<![.\w])fetch\(/,
-    // The database driver calls the operator's database. listen/ uses only the name, for its handler. html/scripts/
-    // runs in the browser, whose policy restricts it to this origin.
+    // The database driver calls the operator's database. listen/ uses only the name `fetch`, for its handler.
+    // html/scripts/ runs in the browser, whose policy restricts it to this origin.
     only: ['store/open-database.ts', 'listen/', 'html/scripts/', 'features/notifications/page-script.ts', 'clients/'],
     why: 'deps.safeFetch is the only way out',
   },

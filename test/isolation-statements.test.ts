@@ -625,7 +625,7 @@ type AnyQuery = Query<unknown>
 type Values = Record<string, string | number | null>
 
 /**
- * Above this number, one in eleven combinations is tried. No parameter has so many values that two values never meet.
+ * Of more combinations than this, every eleventh is tried. No parameter has so many values that two values never meet.
  */
 const manyCombinations = 10_000
 

@@ -1,5 +1,5 @@
 /**
- * Every change of a key's lookup, combined with every use of a key. See docs/security.md, "Keys and tokens".
+ * Every change that affects a key's lookup, combined with every use of a key. See docs/security.md, "Keys and tokens".
  * Right after a change, the response must match the database, even if a lookup was in progress at the commit.
  */
 import { expect, test } from 'vitest'

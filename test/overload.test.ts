@@ -95,7 +95,7 @@ describe('a call that waits too long for its turn', () => {
 describe('request bodies in flight', () => {
   const stranger = '198.51.100.1'
 
-  /** Starts requests of a caller whose bodies never end. Each declares this many bytes. */
+  /** Starts requests of one caller, with bodies that never end. Each request declares this many bytes. */
   async function hold(
     count: number,
     { declared, sent }: { declared: number; sent: number },

@@ -60,7 +60,7 @@ test.each<[what: string, before: Schema, after: Schema, input: string[], answer:
   expect(schemaChanges(before, after, 'answer')).toEqual(answer)
 })
 
-test('a removed call, field or name is a breaking change, even through references, and additions are not', () => {
+test('removing a call, field or name is a breaking change, even behind a reference, and adding one is not', () => {
   const before: Interface = {
     inputs: { 'tool a': object({}), 'tool b': object({}) },
     answers: { 'tool b': { $ref: '#/components/schemas/B' } },

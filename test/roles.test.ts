@@ -195,7 +195,7 @@ async function oauthHolders(grid: TestGrid): Promise<Holder[]> {
   const holders = await Promise.all(
     (['owner', 'admin', 'member', 'viewer', undefined] as const).flatMap((role) =>
       [null, alice.id].map(async (agentId): Promise<Holder> => {
-        // An owner gives the grant, and then gets the current role, which alone counts.
+        // The user grants access as an owner, and then gets this role. Only the current role counts.
         const { userId } = await keyOfUser(grid, 'owner')
         const { token } = await accessTokenFor(grid, userId, acme.id, agentId)
         if (role) await setRole(grid, userId, role)

@@ -1,4 +1,4 @@
-/** The cost of endless requests, and of waiting reads for their account. See docs/security.md, "Overload". */
+/** How endless requests are limited, and what waiting reads cost their account. See docs/security.md, "Overload". */
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, expect, test, vi } from 'vitest'

@@ -20,7 +20,7 @@ class LongestFirst extends BaseSequencer {
 
 export default defineConfig({
   test: {
-    // `npm run lab -- mutants` uses the variable to choose its tests.
+    // `npm run lab -- mutants` sets this variable to choose its tests.
     include: process.env.MUTANT_TESTS?.split(' ') ?? ['test/**/*.test.{ts,tsx}'],
     // A few processes run all files, so that each loads its imports only a few times. No file may leave anything behind
     // in its process. There is one process more than the processors in CI, because many tests wait for a child process.

@@ -139,7 +139,7 @@ test("without the Slack feature, messages to Slack wait, the agent's page says w
   expect(page.text).not.toContain('Read the card')
 
   await rows(grid, 'DELETE FROM slack_messages WHERE account_id = ?', [acme.id])
-  // The server is closed, so the first attempt fails. The delay does not count as failing time.
+  // The server is closed, so the first attempt fails. The wait for the feature does not count as failing time.
   await run()
   expect(await remoteState(acme.store, agent.id)).toMatchObject({ unread: 1, attempts: 1, failingSince: clock.now })
 })
@@ -217,7 +217,7 @@ async function signUp(url: string): Promise<{ alias: string; key: string }> {
   return { alias: body.alias, key: body.api_key }
 }
 
-/** Creates rows of Acme in each feature's tables, with words of @alice where a table contains words. */
+/** Creates rows of Acme in each feature's tables, with @alice's words in each table that stores words. */
 async function withRowsOfFeatures({ isOpen = false } = {}) {
   const slack = await startSlack()
   const grid = await testGrid({ safeFetch: slack.safeFetch })

@@ -70,7 +70,7 @@ async function startSubject(tokenOf: (grid: LiveGrid) => string): Promise<Subjec
   return { url: `${address}${gridPath}`, grid, proxy }
 }
 
-/** Runs the suite on Bun, because it needs a newer Node than the grid. */
+/** Runs the suite on Bun, because the suite needs a newer Node version than the grid does. */
 function runSuite({ url }: Subject, options: string[]) {
   return runScript('bun', suite, ['server', '--url', url, ...options])
 }

@@ -63,7 +63,7 @@ done`,
 kill "$@" "$(cat server.pid)"; until [ -e ended ]; do sleep 0.02; done; rm server.pid`,
 }
 
-/** Creates a shell in a new folder. `data` is copied as its grid's data. Without it, there is no grid yet. */
+/** Creates a shell in a new folder. `data` is copied as its grid's data. Without `data`, there is no grid yet. */
 export async function pageShell(data?: string): Promise<PageShell> {
   const folder = mkdtempSync(join(tmpdir(), 'agent-grid-page-'))
   const [bin, home] = [join(folder, 'bin'), join(folder, 'home')]

@@ -39,7 +39,7 @@ afterAll(() => rmSync(template, { recursive: true, force: true }))
 
 /** Scripts that create the data that a page's blocks expect. */
 const before: Record<string, string> = {
-  // The copy that an upgrade leaves. Its name ends with a version number.
+  // The copy that an upgrade makes. Its name ends with a version number.
   'docs/operating/upgrades.md': 'export BACKUP_KEY=enough-for-a-test; cp data/grid.db data/grid.db.schema-N',
   'docs/runners.md': `export AGENT_GRID_URL=$grid AGENT_GRID_KEY=$worker
 export HAS_RUN="curl -s $grid/api/v1/inbox -H 'Authorization: Bearer $alice' | grep 'You wrote: hello'"

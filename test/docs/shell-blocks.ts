@@ -21,7 +21,7 @@ export interface PageBlocks {
 const others = ['json', 'text', 'ts', 'toml', 'yaml', 'nginx', 'caddyfile']
 const fence = /^( *)```(.*)\n((?:.*\n)*?)^\1```$/gm
 
-/** Returns a page's code blocks. The words after `sh` say how one runs: none, `stopped`, or `other-machine REASON`. */
+/** Returns a page's code blocks. The text after `sh` says how they run: none, `stopped`, or `other-machine REASON`. */
 export function shellBlocksOf(page: string): PageBlocks {
   const found: PageBlocks = { blocks: [], elsewhere: [], faults: [] }
   let count = 0

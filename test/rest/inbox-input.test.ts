@@ -100,7 +100,7 @@ test('an idempotency key must have 1 to 200 characters', async () => {
   }
 })
 
-test('null or an empty text instead of message ids never acks, and null for acks means none', async () => {
+test('null or an empty text as message_ids acks nothing, and null for acks means no ack', async () => {
   await callTool(grid, grid.alice.key, 'send_message', { to: '@bob', message: 'one' })
   const { body: lease } = await callInbox(grid, grid.bob.key, 'POST', leases)
   const ids = lease.messages.map(({ message_id }: { message_id: string }) => message_id)

@@ -93,7 +93,7 @@ onEachDatabase((openGrid: OpenGrid) => {
     expect((await ack(grid, grid.bob.key, id)).body).toEqual({ acked: 1 })
   })
 
-  test('a repeated answer acks the lease that it names once, even if the first send named none', async () => {
+  test('a repeated answer acks the lease that it names, even if the first send named none, and a further repeat changes nothing', async () => {
     await send('question')
     const id = await leased()
     const answer = { to: '@alice', message: 'answer' }

@@ -44,7 +44,7 @@ onEachDatabase((openGrid: OpenGrid) => {
     expect(textsOf(await read(grid.bob.key))).toEqual(['three'])
   })
 
-  test('a refused send leases no next messages, whether it is refused before or in its commit', async () => {
+  test('a refused send leases no next messages, whether it is refused before or at its commit', async () => {
     await ask('one')
     const refused = [
       await answer({ to: '@nobody', next: {} }),
@@ -74,7 +74,7 @@ onEachDatabase((openGrid: OpenGrid) => {
     expect(await read(grid.alice.key)).toEqual([])
   })
 
-  test("a repeated send gets the same receipt, and the first send's lease while that is open, otherwise a new lease", async () => {
+  test("a repeated send gets the same receipt, and the first send's lease while that lease is open, otherwise a new lease", async () => {
     await ask('one')
     const first = await answer({ next: {} }, 'k')
     await ask('two')
@@ -139,7 +139,7 @@ test('a lease, and a send with next, can wait for messages, and the sent answer 
   expect([textsOf(first.messages), textsOf(early), textsOf(body.next.messages)]).toEqual([['one'], ['answer'], ['two']])
 })
 
-test.each(['rest', 'mcp'])('a lease ends when the caller of %s has received its answer', async (door) => {
+test.each(['rest', 'mcp'])('over %s, the lease of an answer ends when the waiting caller has received the answer', async (door) => {
   grid = await testGrid()
   const idle = followIdle(grid.store)
   await read(grid.alice.key)

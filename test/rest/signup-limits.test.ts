@@ -103,7 +103,7 @@ test('signups from one /48 are limited to ten times the limit of a /64', async (
   expect((await signUp(grid, { alias: 'another' }, '203.0.113.7')).status).toBe(201)
 })
 
-test('signups have a limit for the grid, and reaching it is logged', async () => {
+test('the grid has a limit for all signups together, and reaching it is logged', async () => {
   grid = await testGrid({ env: { SIGNUP_PER_HOUR: '1' } })
 
   const signUpAs = (n: number) =>

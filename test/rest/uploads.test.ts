@@ -146,7 +146,7 @@ onEachDatabase((open) => {
     expect(Buffer.from(row.content as ArrayBuffer).equals(winner)).toBe(true)
   })
 
-  test('unknown, foreign, used and expired uploads cannot be distinguished', async () => {
+  test("uploads that are unknown, used, expired or another agent's cannot be distinguished", async () => {
     const foreign = await uploaded(content, {}, grid.eve)
     const ofMate = await uploaded(content, {}, grid.bob)
     const named = await uploaded(content)
@@ -167,7 +167,7 @@ onEachDatabase((open) => {
     }
   })
 
-  test('a part with an upload can have no other content, and its upload remains after a refusal', async () => {
+  test('a part with an upload can have no other content, and the upload can still be used after a refusal', async () => {
     const upload_id = await uploaded(content)
     for (const other of [{ text: 'See the file.' }, { text: '' }, { raw: 'aGk=' }, { data: { n: 1 } }]) {
       const { code, message } = await send([{ upload_id, ...other }])
@@ -351,7 +351,7 @@ test.each([
   ['two of 512 KiB', [letters(512 * kib), letters(512 * kib)], undefined],
   ['two of 700 KiB', Array(2).fill(Buffer.from('é'.repeat(350 * kib))), 'guardrail_blocked'],
   ['a picture', [Buffer.from([0x89, 0x50, 0, 255])], 'guardrail_blocked'],
-])('a guardrail with onFailure closed decides about uploads that it cannot check: %s', async (_, files, code) => {
+])('with onFailure closed, a guardrail blocks only uploads that it cannot check: %s', async (_, files, code) => {
   await guard(grid.acme, 'bob', { direction: 'inbound', action: 'block', onFailure: 'closed' })
   const parts: { upload_id: string }[] = []
   for (const file of files) parts.push({ upload_id: await uploaded(file) })

@@ -105,7 +105,7 @@ test('the built grid loads only native packages, which "npm ci --omit=dev" insta
   const file = await build(main)
   const text = readFileSync(builtFile(dirname(file), /^main-.*\.cjs$/), 'utf8')
   const loaded = [...text.matchAll(/\b(?:require|import)\("([^"]+)"\)/g)].map(([, name]) => name)
-  // The list includes ajv, which the MCP SDK uses, because its generated code would be text in the program.
+  // If the build did not omit ajv, it would be listed too, because its generated code would be text in the program.
   const packages = loaded.filter((name) => !name.startsWith('node:') && !builtinModules.includes(name))
 
   // The last two packages provide faster WebSockets, and are loaded only if somebody installs them.

@@ -85,7 +85,7 @@ test('the package depends only on packages with native parts, and names its repo
   expect(publishConfig).toEqual({ access: 'public', provenance: true })
 })
 
-test('the package has at most 7.5 MB including licences, and no source maps or caches', () => {
+test('the package takes at most 7.5 MB including licences, and contains no source maps or caches', () => {
   const files = readdirSync(installed, { recursive: true, withFileTypes: true }).filter((file) => file.isFile())
   const bytes = files.reduce((sum, { parentPath, name }) => sum + readFileSync(join(parentPath, name)).length, 0)
 

@@ -36,7 +36,7 @@ onEachDatabase((open) => {
     expect(await logOf('task', id)).toEqual(['submitted', 'working', null, 'completed'])
   })
 
-  test('the end of a task whose message ends unread writes one log row', async () => {
+  test('when a message ends unread, the end of its task writes one log row', async () => {
     const expired = await askFor(alice, 'too late')
     const retracted = await askFor(alice, 'never mind')
     const { message_id: id } = await messageOf(retracted.id)

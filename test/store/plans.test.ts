@@ -25,7 +25,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-// An index that passes all rows of an account or an inbox is not a scan, so these indexes are checked by name.
+// An index search over all rows of an account or an inbox is not a scan, so the expected indexes are checked by name.
 test.each([
   [
     'the messages that can be leased',
@@ -143,7 +143,7 @@ test('no store statement scans a whole table', async () => {
   expect(scans).toEqual([])
 })
 
-// Also tests a fresh database, which has no statistics until a process opens it when it already has rows.
+// Also tests a fresh database, which gets statistics only when a process opens it with rows in it.
 test('no statement reads all rows of an account for each value of a list', async () => {
   const fresh = createClient({ url: `file:${join(folder, 'fresh.db')}`, concurrency: 1 })
   await migrate(fresh)

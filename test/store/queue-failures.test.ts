@@ -99,7 +99,7 @@ const losses: [string, Error][] = [
   ['locked by another process', new LibsqlError('database is locked', 'SQLITE_BUSY')],
 ]
 
-test.each(losses)('a group is repeated once after a failure of a remote connection: %s', async (_, loss) => {
+test.each(losses)('a group is retried once after a remote connection fails: %s', async (_, loss) => {
   let failures = 1
   const batch = () => failures-- > 0 ? Promise.reject(loss) : undefined
   const { queue, commits } = testQueue({ batch, options: { local: false } })
@@ -108,7 +108,7 @@ test.each(losses)('a group is repeated once after a failure of a remote connecti
   expect(commits).toEqual([['one'], ['one']])
 })
 
-test.each(losses)('a unit is refused as unavailable after two failures of a remote connection: %s', async (_, loss) => {
+test.each(losses)('a unit is refused as unavailable after a remote connection fails twice: %s', async (_, loss) => {
   const { queue, commits, faults } = testQueue({ batch: () => Promise.reject(loss), options: { local: false } })
 
   expect(await settle([queue.write('a', [unit('one')])])).toEqual(['unavailable'])
@@ -120,7 +120,7 @@ test.each([
   ['a local error', new LibsqlError('?', 'UNKNOWN'), true, 'unavailable'],
   ["a server's full disk", new LibsqlBatchError('full', 0, 'SQLITE_FULL'), false, 'storage_full'],
   ["a server's broken disk", new LibsqlBatchError('io', 0, 'SQLITE_IOERR'), false, 'unavailable'],
-])('after %s, no write is repeated and the process does not end', async (_, error, local, code) => {
+])('after %s, no write is retried and the process does not end', async (_, error, local, code) => {
   const { queue, commits, faults } = testQueue({ batch: () => Promise.reject(error), options: { local } })
 
   expect(await settle([queue.write('a', [unit('one')])])).toEqual([code])

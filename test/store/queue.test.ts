@@ -52,7 +52,7 @@ test('at most 1,000 units wait, and one more of the same account is refused as u
   expect(Math.max(...commits.map((commit) => commit.length))).toBe(128)
 })
 
-test('when 1,000 units wait, new units of accounts with few units replace some of an account with many', async () => {
+test('when 1,000 units wait, new units of accounts with few waiting units replace some units of an account with many', async () => {
   const held = hold()
   const { queue, commits } = testQueue({ batch: () => held.opened })
   const running = queue.write('x', [unit('x')])

@@ -36,7 +36,7 @@ const tool = (name: string, args: object = {}) => () => callTool(grid, grid.alic
 const hello = { to: 'bob', message: 'hello' }
 const send = tool('send_message', hello)
 
-/** Returns the maximum rounds of three calls, after a first call that opens connections and compiles code. */
+/** Returns the largest number of rounds of three calls, after a first call that opens connections and compiles code. */
 async function roundsOf(call: () => Promise<unknown>): Promise<number> {
   const counts: number[] = []
   for (let n = 0; n < 4; n++) {

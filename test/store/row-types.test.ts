@@ -1,7 +1,7 @@
 /**
  * Prepares every statement of the store on the migrated database, and compares a query's columns with the row type in
- * the code: the names in both directions, and the types that SQLite knows. The type checker does this in a copy of the
- * sources, where each row type is checked against the columns.
+ * the code: the names in both directions, and the types that SQLite knows. The comparisons are written into a copy of
+ * the sources as types, and the type checker checks the copy.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'

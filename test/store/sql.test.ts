@@ -6,12 +6,12 @@ const client = createClient({ url: 'file::memory:', concurrency: 1 })
 const registered = allQueries.length
 afterAll(() => {
   client.close()
-  // Removes these statements, because other tests examine every statement of the store.
+  // Unregisters this file's statements, because other tests examine every statement of the store.
   allQueries.length = registered
 })
 const db = new Db(client)
 
-test("a statement's account takes precedence over a value with the name account", () => {
+test("a statement's account takes precedence over a value named account", () => {
   const bound = db.forAccount('acme').bind(statement('DELETE FROM t WHERE account_id = :account AND id = :id'), {
     account: 'evil',
     id: 'x',

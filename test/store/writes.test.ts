@@ -146,7 +146,7 @@ onEachDatabase((open) => {
     expect((await as(grid.alice).read.agents.trial(grid.alice.id))!.used).toBe(1)
   })
 
-  test('records other than messages whose response gets lost are created once, and their keys work', async () => {
+  test('a record other than a message is created once even if its response is lost, and a created key works', async () => {
     lost = 1
     const { apiKey } = await createAgent(grid.acme.store, { alias: 'carol', skills: [{ name: 'a' }] })
     lost = 1

@@ -16,7 +16,7 @@ const call = (
   expect: { status: 200, answer, lacks: ['"ignored'] },
 })
 
-/** Two calls with extra arguments, by @alice and by an admin, which must not be reported as ignored. */
+/** Two calls, by @alice and by an admin, whose extra arguments must not be reported as ignored. */
 const silently = (does: string, filler: Args): WildRequest[] => [
   call(does, 'send_message', { to: '@bob', message: 'hi', ...filler }, { recipient: '@bob' }),
   call(`${does}, to a tool of admins`, 'admin_list_channels', filler, { channels: [] }, 'admin'),

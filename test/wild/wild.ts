@@ -51,6 +51,6 @@ export interface WildOutcome {
   maxBytes?: number
   /** Texts that the body must not contain. */
   lacks?: string[]
-  /** Values of the JSON body for later requests, by name. Each is a member path, such as `result.id`. */
+  /** Values of the JSON body that later requests use. Maps a name to the value's member path, such as `result.id`. */
   keeps?: Record<string, string>
 }

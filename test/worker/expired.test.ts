@@ -91,7 +91,7 @@ onEachDatabase((open) => {
   })
 })
 
-/** Advances the clock, sweeps, and returns the ids left in a table. */
+/** Advances the clock, sweeps, and returns the ids that remain in a table. */
 async function idsAfter(ms: number, table: string): Promise<string[]> {
   grid.clock.now += ms
   await sweep(grid.store)

@@ -26,7 +26,7 @@ onEachDatabase((open) => {
     grid = await open({ ...testProviders(), env: { SIGNUP_PER_HOUR: '1000' } })
   })
 
-  test('7 days after a signup only ids of an unclaimed account are left, keys are refused, and the alias is free', async () => {
+  test('7 days after a signup, only ids of an unclaimed account remain, its keys are refused, and its alias is free', async () => {
     const one = await signUp('zoe-one', zoe, { description: 'counts beans', skills: ['beans', 'peas'] })
     const two = await signUp('zoe-two', zoe)
     await callTool(grid, one.key, 'send_message', { to: 'zoe-two', message: 'hi', idempotency_key: 'k' })
@@ -100,7 +100,7 @@ onEachDatabase((open) => {
     expect(await dump(grid, { ...grid.acme, id: signed.home }, ['credentials', 'agents'])).toBe(before)
   })
 
-  test('an account that is claimed between being found and its removal is not removed', async () => {
+  test('an account that is claimed after a sweep has found it, but before its removal, is not removed', async () => {
     const signed = await signUp('zoe-one', zoe)
     const { agents } = await openClaim(grid.store, signed.link)
     grid.clock.now += 8 * day

@@ -25,7 +25,7 @@ beforeEach(async () => {
 })
 
 const emailedToken = () => emailedPath(grid).split('/').at(-1)!
-/** Advances the clock past the limit of emails to one address. */
+/** Advances the clock until the same address may get another email. */
 const passLimit = () => grid.clock.now += 6 * minute
 
 async function reset() {

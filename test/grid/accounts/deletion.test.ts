@@ -37,7 +37,7 @@ beforeEach(async () => {
   await grid.store.drained()
 })
 
-test('deleting an account requires its name, and blocks every access until an owner restores the account unchanged', async () => {
+test('deleting an account requires its name and blocks all access, and an owner can restore the account unchanged', async () => {
   const { acme, alice, eve } = grid
   const one = await signedIn(grid, owner)
   const wrong = await postWithToken(one, `${settings()}/delete`, { confirmation: 'Acne' })

@@ -213,7 +213,7 @@ onEachDatabase((open) => {
     expect((await readMessages(await enter(zoe), {})).messages).toMatchObject([{ message: 'one' }])
   })
 
-  test('a moved agent can read large parts of earlier messages, answer them, and receive answers', async () => {
+  test('a moved agent can answer earlier messages, fetch their large parts, and receive answers', async () => {
     const parts = [{ text: 'p'.repeat(10_000) }]
     const { id } = await sendMessage(await enter(mate), { to: 'zoe', text: 'one', a2a: { messageId: 'm', parts } })
     await sendMessage(await enter(zoe), { to: 'mate', text: 'not read yet' })
@@ -254,7 +254,7 @@ onEachDatabase((open) => {
     }
   })
 
-  test("repeating a send's key within a day returns the same response, even after a move", async () => {
+  test('repeating a send with its idempotency key within a day returns the same response, even after a move', async () => {
     const early = await send('early', 'early')
     grid.clock.now += 2 * hour
     await guard({ ...grid.acme, store: oldAccount() }, 'mate', { direction: 'outbound', config: { phrases: ['stop'] } })
@@ -270,7 +270,7 @@ onEachDatabase((open) => {
     expect((await send('early', 'early')).id).not.toBe(early.id)
     const { messages } = await readMessages(await enter(zoe), {})
     expect(messages.map(({ message }) => message)).toEqual(['early', 'once', 'early'])
-    // A key is removed with its message, even if another account stores the message.
+    // An idempotency key is removed with its message, even if another account stores the message.
     await oldAccount().write(oldAccount().change.retention.removeMessages([sent.id], 1))
     const keys = await rows(grid, 'SELECT key FROM idempotency_keys WHERE account_id = ?', [grid.acme.id])
     expect(keys).toEqual([{ key: 'early' }])

@@ -54,7 +54,7 @@ onEachDatabase((open) => {
     }])
   })
 
-  test('channel posts and notices cause no notice when their recipient is deleted, and deleted or remote senders get none', async () => {
+  test("nobody is notified of a deleted agent's unread posts and notices, and deleted or remote senders are never notified", async () => {
     const carol = await grid.acme.agent('carol')
     const far = await grid.acme.agent('far', { type: 'a2a', remoteUrl: 'https://far.example/' })
     await createChannel(grid.acme.store, { name: 'all', members: ['alice', 'bob'] })

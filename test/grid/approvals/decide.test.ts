@@ -1,4 +1,4 @@
-/** Decisions on held messages, under the conditions at decision time. docs/protocol/messages.md, "Held messages". */
+/** Decisions on held messages, which check the current conditions. docs/protocol/messages.md, "Held messages". */
 import { Buffer } from 'node:buffer'
 import { beforeEach, expect, test } from 'vitest'
 import { approve } from '../../../src/grid/approvals/decide.ts'
@@ -237,7 +237,7 @@ test("an approved post reaches the channel's members at the time of approval", a
   expect(await read(cat)).toMatchObject([{ message: 'to the room', channel: '#room' }])
 })
 
-test('a sender that waits for an answer waits for the decision, and gets a refusal as the answer', async () => {
+test('a sender that waits for an answer also waits for the decision, and gets a refusal as its answer', async () => {
   await grid.acme.store.write([grid.acme.store.change.agents.markSeen(grid.bob.id, grid.clock.now)])
   const asking = callRest(grid, grid.alice.key, 'POST /api/v1/messages', {
     ...{ to: '@bob', message: 'may I?', wait_seconds: 20 },

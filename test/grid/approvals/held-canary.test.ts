@@ -37,7 +37,7 @@ test('a held message is invisible to its recipients, other agents, keys, and peo
   const dora = await member(grid)
   await createChannel(acme.store, { name: 'room', members: ['alice', 'bob', 'pat'] })
   await rows(grid, 'UPDATE accounts SET people_read_since = 0 WHERE id = ?', [acme.id])
-  // Without a person's consent, other people's rules do not hold messages to them.
+  // Other people's rules hold messages to a person only with that person's consent.
   const consent =
     "INSERT INTO guardrail_consents (account_id, agent_id, provider, host, created_at) VALUES (?, ?, 'approvals', 'members', 1)"
   await rows(grid, consent, [acme.id, pat.personAlias.agentId])

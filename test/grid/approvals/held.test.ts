@@ -86,7 +86,7 @@ onEachDatabase((open) => {
     expect(await status(message_id)).toMatchObject({ delivery: 'refused' })
   })
 
-  test("an undecided message is refused after the rule's time, or at the message's expiry if that is earlier", async () => {
+  test("an undecided message is refused when its rule's time limit passes, or at the message's expiry if that is earlier", async () => {
     const { message_id, held } = await send('soon', { expires_in_seconds: 60 })
     expect(held.until).toBe(new Date(grid.clock.now + 60 * second).toISOString())
     const { id, hash } = await waiting(ann)
@@ -273,7 +273,7 @@ onEachDatabase((open) => {
     expect(await status(message_id)).toMatchObject({ delivery: 'refused' })
   })
 
-  test("repeating a held send's key returns the same receipt, even after the approval", async () => {
+  test('repeating a held send with its idempotency key returns the same receipt, even after the approval', async () => {
     const body = { to: '@bob', message: 'once' }
     const post = async () =>
       (await callRest(grid, grid.alice.key, 'POST /api/v1/messages', body, { 'Idempotency-Key': 'k' })).body

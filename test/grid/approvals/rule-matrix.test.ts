@@ -1,4 +1,4 @@
-/** Every way to send, held or not held by every kind of condition. docs/protocol/messages.md, "Held messages". */
+/** Combines every way to send with every kind of rule condition. docs/protocol/messages.md, "Held messages". */
 import { expect, test } from 'vitest'
 import { heldMessages } from '../../../src/grid/approvals/held.ts'
 import { createChannel } from '../../../src/grid/channels/channels.ts'
@@ -26,7 +26,7 @@ const large = { raw: btoa(secret.repeat(5_000)), filename: 'b.txt', mediaType: '
 const now = { configuration: { returnImmediately: true } }
 const v10 = { 'A2A-Version': '1.0' }
 
-/** Opens a grid. Returns it with every way to send, by titles that begin with the way's name in its registry. */
+/** Opens a grid. Returns it and every way to send. The title of a tool, route or endpoint begins with its name. */
 async function gridWithWays() {
   const grid = await testGrid({ guardrailChecks: testProviders().guardrailChecks })
   const { acme, alice, bob } = grid

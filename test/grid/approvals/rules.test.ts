@@ -53,7 +53,7 @@ test('rules are listed with names, in order of creation', async () => {
   ])
 })
 
-test('rules call agents of other accounts external, and still accept the former name strangers', async () => {
+test('rules show agents of other accounts as "external", and still accept the former name "strangers"', async () => {
   await make({ name: 'old', from: 'strangers', to: 'any' })
   await make({ name: 'new', from: 'any', to: 'external' })
 
@@ -168,7 +168,7 @@ describe("a person's alias", () => {
     expect(await exempt()).toEqual([])
   })
 
-  test("a rule about a person's alias that only this person decides stops applying without consent once the person cannot decide", async () => {
+  test("a rule about a person's alias applies without consent only while that person is its only decider and can decide", async () => {
     const ann = await personWithAlias(grid, 'ann')
     const { id } = await make({ to: '@ann', deciders: [ann.person.id] })
     await member(grid, { role: 'owner' })

@@ -76,7 +76,7 @@ test('Attention shows an inbox that has reached 80 % of its quota, and an inbox 
   expect(await kinds()).toEqual([])
 })
 
-test('Attention shows a task that is silent for an hour, until the task changes', async () => {
+test('Attention shows a task that has been silent for an hour, until the task changes', async () => {
   const alice = storeOf(grid, grid.alice)
   const bob = storeOf(grid, grid.bob)
   const { id } = await askFor(alice, 'a long job')
@@ -211,7 +211,7 @@ test('Attention shows a quota that is nearly or completely used', async () => {
   expect(await found()).toMatchObject([{ kind: 'quota', level: 2 }])
 })
 
-test('Attention shows an account the rows that a follower skipped, and a stuck follower', async () => {
+test('Attention shows an account how many of its rows a follower skipped, and shows a stuck follower', async () => {
   const { pulses } = grid.store.global
   const at = grid.clock.now
   await grid.evil.agent('trudy')

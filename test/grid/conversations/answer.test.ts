@@ -38,7 +38,7 @@ const recipients = async (id: string) =>
       (row) => row.agent_id,
     )
 
-test('a reply goes to the person in the conversation, even if somebody else has their alias now', async () => {
+test("a reply goes to the person in the conversation, even if that person's alias now belongs to somebody else", async () => {
   const asked = await writeMessage(ann.account, { to: '@ben', text: 'ready?' })
   const told = await writeMessage(ben.account, { to: '@ann', text: 'not yet' })
   await chooseAlias(ann.account, { alias: 'annabel' })
@@ -56,7 +56,7 @@ test('a reply goes to the person in the conversation, even if somebody else has 
   expect(carl.personAlias.alias).toBe('ann')
 })
 
-test('a deleted person cannot be answered, even if another person has their alias now', async () => {
+test("a deleted person cannot be answered, even if the person's alias now belongs to somebody else", async () => {
   const asked = await writeMessage(ann.account, { to: '@ben', text: 'ready?' })
   const { threadId, seq } = await placeOf(asked.id)
   const before = await opened(ben.account, threadId)

@@ -97,7 +97,7 @@ describe('reading by switch state, place and role', () => {
   })
 })
 
-test("an owner's readings that only the switch allows are recorded: others' messages, and posts from before joining", async () => {
+test("an owner reads others' messages and posts from before joining only because of the switch, so these readings are recorded", async () => {
   const reader = await readerOf(readers.owner.account)
   const recorded = (place: string) => [before, between, later].filter((at) => isReadBySwitch(reader, places[place], at))
 
@@ -107,7 +107,7 @@ test("an owner's readings that only the switch allows are recorded: others' mess
   expect(recorded('between agents')).toEqual([before, between, later])
 })
 
-test("the thread of a pair or a channel is one place, and a conversation id's thread counts as others' messages", async () => {
+test("a pair's thread and a channel's thread each have one place, and a conversation id's thread counts as others' messages", async () => {
   const { account, personAlias } = await personWithAlias(grid, 'dan')
   const reader = await readerOf(account)
   const agents = [{ id: grid.alice.id, alias: 'alice', isForeign: false, isDeleted: false, isHook: false }, {
@@ -169,7 +169,7 @@ describe('the switch that lets people read', () => {
     else await expect(change).rejects.toMatchObject({ code: 'not_allowed' })
   })
 
-  test('the switch applies from the time it is turned on, a second choice adds older messages, and turning it off resets both', async () => {
+  test('the switch applies from the time it is turned on, the choice "older" adds earlier messages, and turning it off resets both', async () => {
     const { account, person } = await member(grid, { role: 'owner' })
     const again = () => grid.store.account(grid.acme.id, person.actor('owner'))
     expect(await setPeopleRead(account, { choice: 'off' })).toEqual({ since: null })

@@ -62,7 +62,7 @@ test("a member's conversation does not quote messages exchanged between others",
   expect([...quoted.values()].map(({ body }) => body)).toEqual(['may we?'])
 })
 
-test('an owner can read posts from before joining because of the switch, and this reading is recorded', async () => {
+test('the switch lets an owner read posts from before joining, and the reading is recorded', async () => {
   const { owner, before } = await ownerWhoJoined()
   const since = await say(grid, bob, '#ops', 'since')
   const thread = await threadOf(since)

@@ -175,7 +175,7 @@ onEachDatabase((open) => {
     expect((await waiting()).map(({ text, messages }) => [text, messages])).toEqual([['well?', 1]])
   })
 
-  test("a person's many open or expired conversations hide neither another person's nor their own waiting messages", async () => {
+  test("many open conversations do not hide another person's waiting message, and many expired ones do not hide an older waiting message", async () => {
     const bea = await personWithAlias(grid, 'bea-lee')
     const many = (to: string, more = {}) =>
       Promise.all(Array.from({ length: maxQuestions }, (_, n) => {

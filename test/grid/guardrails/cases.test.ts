@@ -34,7 +34,7 @@ test("a guardrail's cases are listed and counted", async () => {
   const id = await guard(grid.acme, 'alice', { name: 'words', direction: 'outbound' })
   const firstAt = grid.clock.now
   await blocked(secret)
-  // Two different times in the next hour, neither at its start.
+  // The next two cases are at different times in the next hour, and neither is at its start.
   grid.clock.now += hour + 10 * minute
   const secondAt = grid.clock.now
   await blocked(`${secret}!`)

@@ -96,7 +96,7 @@ test('consent is per provider, so another provider at the same host needs its ow
   expect((await attach('ann', id)).code).toBe('consent_required')
 })
 
-test("giving up an alias ends the consent for its messages, and the person's new alias has none", async () => {
+test("giving up an alias ends the consent for its messages, which does not apply to the person's new alias", async () => {
   const id = await attached()
   await giveUpAlias(ann.account)
   await personWithAlias(grid, 'annie', { name: 'Ann Smith' })
@@ -117,7 +117,7 @@ test('a message shows both sides which host got its text, and messages between a
   expect(await status(plain.text.message_id)).not.toHaveProperty('shared_with')
   expect((await callTool(grid, grid.bob.key, 'read_messages', {})).text[0]).not.toHaveProperty('shared_with')
 })
-test('a guardrail for all agents is attached with the first consent, and not again after it was detached', async () => {
+test('a guardrail for all agents is attached with the first consent, but not again by a later consent after it was detached', async () => {
   const { id } = await webhook()
   const { read, change, write } = grid.acme.store
   await write([change.guardrails.setAllAgents(id, 'both')])

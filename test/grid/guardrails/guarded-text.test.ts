@@ -197,7 +197,7 @@ test.each([
   expect(withMasked({ body: text }, text, [{ start, end: start + found.length }]).body).toBe(left)
 })
 
-test('redacting several member names keeps every member', () => {
+test('redacting the names of several members keeps every member of the object', () => {
   const details = { metadata: { 'a@x.test': 1, 'b@x.test': { deep: 2 }, '[redacted] 2': 3, c: 4 } }
   const { text } = guardedContent({ body: 'hi', details })
   const spans = ['a@x.test', 'b@x.test'].map((name) => ({
@@ -209,7 +209,7 @@ test('redacting several member names keeps every member', () => {
     .toEqual({ '[redacted]': 1, '[redacted] 2': { deep: 2 }, '[redacted] 2 2': 3, c: 4 })
 })
 
-test('guardrails check a conversation id chosen by others when an agent answers', async () => {
+test("guardrails check the conversation id of an agent's answer, even though others chose it", async () => {
   const contextId = `about ${secret}`
   const a2a = { messageId: id, contextId }
   const asked = await sendMessage(storeOf(grid, grid.bob), {

@@ -126,7 +126,7 @@ test('all guardrails of a message share one deadline', async () => {
   expect(grid.logs.filter((line) => line.includes('"fault":"timeout"'))).toHaveLength(6)
 })
 
-test("a send repeated under its key gets a guardrail's block again, but is checked again after a guardrail's failure", async () => {
+test("a send repeated with its idempotency key gets a guardrail's block without a new check, but is checked again after a guardrail's failure", async () => {
   const { asked, remote } = await open()
   await guard(grid.acme, 'alice', { name: 'words', direction: 'outbound' })
 

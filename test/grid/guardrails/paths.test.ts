@@ -28,19 +28,19 @@ const viaA2a = (to: string, more: () => Promise<object> = () => Promise.resolve(
   const { body: { error } } = await postA2a(grid, grid.alice.key, request)
   return { code: error?.data?.[0].reason.toLowerCase(), message: error?.message }
 }
-/** Sends a further message of a task that bob has read. */
+/** Starts a task whose first message bob reads. Returns the arguments that continue the task. */
 const continuing = async () => {
   const configuration = { returnImmediately: true }
   const { body } = await postA2a(grid, grid.alice.key, send10({ metadata: { to: '@bob' } }, { configuration }))
   await read('@bob')
   return { taskId: body.result.task.id }
 }
-/** Sends an update of bob's task, which also reaches his inbox. */
+/** Sends an update of bob's task. The update also reaches bob's inbox. */
 const viaUpdate = async (text: string) => {
   const { body } = await postA2a(grid, grid.bob.key, send10({ metadata: { to: '@alice' } }))
   return await callTool(grid, grid.alice.key, 'update_task', { task_id: body.result.message.taskId, text })
 }
-/** Asks alice a question, which she answers. */
+/** Asks alice a question. Returns the argument with which she answers the question. */
 const answering = (asker: () => TestAgent) => async () => {
   const { text } = await callTool(grid, asker().key, 'send_message', { to: '@alice', message: 'a question' })
   return { reply_to_message_id: text.message_id }

@@ -60,7 +60,7 @@ test('choices are stored in the message itself, one per line, however long they 
   expect(await stored()).toMatchObject([{ choices: long, sanitized: 0 }, { choices: ['no way', 'Yes'], sanitized: 1 }])
 })
 
-test("choices are part of an idempotency key's content, and guardrails check them", async () => {
+test('different choices under the same idempotency key are a conflict, and guardrails check choices', async () => {
   const send = (choices: string[], key: string) =>
     post(grid, grid.alice.key, { to: '@ann', message: 'May I?', choices }, key)
   await send(['Yes', 'No'], 'k')

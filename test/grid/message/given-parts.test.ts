@@ -89,7 +89,7 @@ test('a call can contain 256 KiB of bytes, which both agents can fetch by a hand
   }
 })
 
-test('a repeat under the same key must have the same parts', async () => {
+test('a retry with the same idempotency key must have the same parts', async () => {
   const send = async (parts: unknown) =>
     (await callTool(grid, grid.alice.key, 'send_message', { to: 'bob', message: 'x', parts, idempotency_key: 'k' }))
       .code
@@ -110,7 +110,7 @@ test.each([
   expect(parts).toEqual([{ filename: clean, bytes: 1, text: 'a' }])
 })
 
-test('a guardrail finds a key in a text file, and redacts it for each member that has the guardrail', async () => {
+test('a guardrail finds a secret in a text file, and redacts it for each member that has the guardrail', async () => {
   await createChannel(grid.acme.store, { name: 'team', members: ['alice', 'bob'] })
   const raw = btoa(`the key: ${secret}`)
   await guard(grid.acme, 'bob', { direction: 'inbound', action: 'redact' })
@@ -127,7 +127,7 @@ test('a guardrail finds a key in a text file, and redacts it for each member tha
   expect(await ways['send_message']([{ data: { [secret]: 1 } }])).toBe('guardrail_blocked')
 })
 
-test("an answer with parts becomes an A2A task's artifact, text first, and A2A parts reach the reader", async () => {
+test("the parts of an A2A task reach the reader, and an answer with parts becomes the task's artifact, text first", async () => {
   const { body } = await postA2a(
     grid,
     grid.alice.key,

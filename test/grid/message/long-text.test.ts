@@ -124,7 +124,7 @@ test("a task's client reads its long message and the long answer completely", as
   expect(body.result.artifacts[0].parts).toEqual([{ kind: 'text', text: `${long}!` }])
 })
 
-test('repeating a key with a different end of the long text is a conflict', async () => {
+test('repeating an idempotency key with a long text that differs only at its end is a conflict', async () => {
   const send = async (message: string) =>
     (await callTool(grid, grid.alice.key, 'send_message', { to: '@bob', message, idempotency_key: 'k' })).text
 

@@ -57,7 +57,7 @@ test("without a reply id, the agent's next message is the answer, and others' me
   expect((await asking).answer).toMatchObject({ messages: [{ message: 'three' }], unread: 2 })
 })
 
-test('two calls to one agent get their own answers, and without reply ids the older call gets the first one', async () => {
+test('two calls to one agent get their own answers, and without reply ids the older call gets the first answer', async () => {
   const [first, second, third] = ['first', 'second', 'third'].map((text) => asked({ text }))
   await idle(3)
   const byText = new Map((await questions()).map(({ message, message_id }) => [message, message_id]))
@@ -198,7 +198,7 @@ test("a call does not wait for an agent that waits for the caller's answer", asy
   expect(await answerOf(asking)).toEqual(['three'])
 })
 
-test('a call waits for an agent that waits for a third agent, or that already has its answer', async () => {
+test('a call waits for an agent whose question the caller has already answered, or that waits for a third agent', async () => {
   const asBob = (to: string) => ask(bob, callingAgent(bob.actor), { to, text: 'of what?' }, { seconds: 50 })
   const carol = storeOf(grid, await grid.acme.agent('carol'))
   await carol.write([carol.change.agents.markSeen(callingAgent(carol.actor).agentId, grid.clock.now)])

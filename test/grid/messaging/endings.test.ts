@@ -73,7 +73,7 @@ onEachDatabase((open) => {
     await worker.stop()
   })
 
-  test('a leased message cannot expire before its lease ends without an ack', async () => {
+  test('a leased message cannot expire until its lease ends without an ack', async () => {
     const id = await send('@bob', { expires_in_seconds: 10 })
     const { body } = await lease(grid, grid.bob.key)
     grid.clock.now += minute
@@ -100,7 +100,7 @@ onEachDatabase((open) => {
     expect((await status(id)).delivery).toBe('read')
   })
 
-  test('a message released for the fifth time after its expiry expires instead of being parked', async () => {
+  test('if the fifth release of a message comes after its expiry, the message expires instead of being parked', async () => {
     const id = await send('@bob', { expires_in_seconds: 60 })
     for (let n = 1; n <= 5; n++) {
       const { body } = await lease(grid, grid.bob.key, { seconds: 120 })
@@ -201,7 +201,7 @@ onEachDatabase((open) => {
     expect((await status(expiring)).delivery).toBe('expired')
   })
 
-  test("retracting a task's message cancels the task, and the expiry of a task's message fails the task", async () => {
+  test("retracting a task's message cancels the task, and a task fails if its message expires", async () => {
     const client = storeOf(grid, grid.alice)
     const messageOf = async (task: string) =>
       String(
@@ -272,7 +272,7 @@ onEachDatabase((open) => {
     stop()
   })
 
-  test("a message can live 10 to 604800 seconds, and its lifetime is part of its idempotency key's content", async () => {
+  test("a message's lifetime is 10 to 604800 seconds, and a different lifetime under the same idempotency key is a conflict", async () => {
     const body = { to: '@bob', message: 'hi' }
     for (const expires_in_seconds of [9, 10.5, 'ten']) {
       expect((await post(grid, grid.alice.key, { ...body, expires_in_seconds })).status).toBe(400)

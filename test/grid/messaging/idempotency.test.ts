@@ -1,4 +1,4 @@
-/** Repeated sends under their key, on every database. See docs/delivery.md, "Idempotency keys". */
+/** Sends repeated with the same idempotency key, on every database. See docs/delivery.md, "Idempotency keys". */
 import type { InStatement } from '@libsql/client'
 import { beforeEach, expect, test } from 'vitest'
 import { createAuthenticator } from '../../../src/auth/bearer.ts'
@@ -107,7 +107,7 @@ onEachDatabase((open) => {
   test.each<[string, SendInput, () => Promise<unknown>]>([
     ['recipient is missing', { ...once, to: 'carol' }, () => grid.acme.agent('carol')],
     ['trial has ended', once, () => trial(10)],
-  ])('a send that was refused because the %s is stored under the same key once it is allowed', async (...row) => {
+  ])('a send that is refused because the %s does not use up its key, and is stored once it is allowed', async (...row) => {
     const [reason, input, allow] = row
     if (reason === 'trial has ended') await trial(0)
     await expect(send(input)).rejects.toThrow()

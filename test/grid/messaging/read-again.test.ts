@@ -20,7 +20,7 @@ onEachDatabase((open) => {
     await sendAll('one', 'two', 'three')
     const { cursor } = await readMessages(as(grid.bob), { limit: 2 })
     const look = (args: Record<string, unknown>) => callTool(grid, grid.bob.key, 'read_messages', args)
-    // A key's use is recorded at most once a minute, so the calls after this one record none.
+    // A key's use is recorded at most once a minute, so the following calls do not record it.
     await look({ peek: true })
     await sendAll('commits the deferred writes')
     const before = await wholeDump(grid)

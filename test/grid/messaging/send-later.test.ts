@@ -141,7 +141,7 @@ test("an account's slow guardrails and many waiting messages do not delay anothe
   expect(await read(grid.bob)).toEqual(['10'])
 })
 
-test('repeating the key of a scheduled message returns the same message, before and after it is sent', async () => {
+test('repeating a scheduled send with its idempotency key returns the same message, before and after it is sent', async () => {
   const first = await send({ idempotency_key: 'k' })
   expect((await send({ idempotency_key: 'k' })).text).toEqual(first.text)
   expect((await send({ idempotency_key: 'k', message: 'other' })).code).toBe('idempotency_conflict')

@@ -12,7 +12,7 @@ import { sendMessage } from '../../support/messaging.ts'
 
 let grid: TestGrid
 
-/** Repeats a call that a busy machine refused in time and did not execute, as clients do. */
+/** Retries, as clients do, a call that a busy machine refused without executing it. */
 async function untilTaken<T>(call: () => Promise<T>): Promise<T> {
   for (;;) {
     try {

@@ -84,7 +84,7 @@ test('a claim that the database executes long after its refusal leases nothing',
 })
 
 test.each([undefined, 'k'])(
-  'a send with next whose commit got no response releases the messages, or leases them to a repeat with the key %s',
+  'after a send with next whose commit got no response, the messages are released, or leased to a retry with the key %s',
   async (key) => {
     await send('hi')
     const answer = () => post(grid, grid.bob.key, { to: '@alice', message: 'answer', next: {} }, key)

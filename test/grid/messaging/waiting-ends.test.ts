@@ -111,7 +111,7 @@ async function listening(key: string) {
   return { stream }
 }
 
-/** Holds one commit and all later ones until the returned function is called. */
+/** Starts a commit, and holds it and all later ones until the returned function is called. */
 async function holdCommits(): Promise<() => void> {
   let release = () => {}
   held = new Promise((resolve) => release = resolve)
@@ -124,8 +124,8 @@ async function holdCommits(): Promise<() => void> {
 }
 
 /**
- * Waits for lease number `wanted` since `holdCommits()`. Then makes the write queue refuse all units that wait for a
- * commit as overdue.
+ * Waits for lease number `wanted` since `holdCommits()`. Then makes the write queue refuse, as overdue, all units that
+ * wait for a commit.
  */
 async function refuseLease(account: AccountStore, wanted = 1): Promise<void> {
   await waitFor(`lease ${wanted} that waits for its commit`, () => leases >= wanted)

@@ -27,7 +27,7 @@ describe('sign-ins', () => {
     expect(await tries('bob@acme.example')).toBe('ok')
   })
 
-  test('the correct password ends the pause after wrong ones', async () => {
+  test('a sign-in with the correct password ends the pause after wrong passwords', async () => {
     for (let n = 0; n < 3; n++) await takeSignInAttempt(grid.store, ann, here)
     const attempt = await takeSignInAttempt(grid.store, ann, here)
     expect(await tries()).toBe('rate_limit_exceeded')
@@ -78,7 +78,7 @@ describe('sign-ins', () => {
     expect(await tries(ann, '2001:db8:2:1::/64')).toBe('ok')
   })
 
-  test('beyond the limit of the grid, each client address has one attempt, and the limit is logged', async () => {
+  test("beyond the grid's limit of failed sign-ins, each client address has one attempt, and reaching the limit is logged", async () => {
     expect(await tries('bob@acme.example', '198.51.100.1')).toBe('ok')
     await repeatAttempts(grid, 'sign_in_all', 5_999)
 

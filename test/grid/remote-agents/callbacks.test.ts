@@ -35,7 +35,7 @@ const read = async () => (await callTool(grid, grid.alice.key, 'read_messages'))
 const variants: SdkAgentOptions[] = [{}, { streaming: false }, { binding: 'HTTP+JSON' }, { version: '0.3' }]
 
 test.each(variants)(
-  'an agent of the official SDK (%j) reports its task, and is polled immediately',
+  'an agent built with the official SDK (%j) reports a change of its task, and is polled immediately',
   async (options) => {
     let finish = () => {}
     const finishing = new Promise<void>((resolve) => finish = resolve)
@@ -63,7 +63,7 @@ test.each(variants)(
   },
 )
 
-test.each(variants)('an agent of the official SDK (%j) answers with a message', async (options) => {
+test.each(variants)('an agent built with the official SDK (%j) answers with a message', async (options) => {
   const remote = await sdkAgent((context, bus) => {
     bus.publish(sdkMessage('at once', context))
     bus.finished()
@@ -77,7 +77,7 @@ test.each(variants)('an agent of the official SDK (%j) answers with a message', 
   await remote.close()
 })
 
-/** Starts a remote agent whose task works until a test ends it. The tests send its callbacks; it sends none itself. */
+/** Starts a remote agent whose task keeps working until a test ends it. Only the tests send the agent's callbacks. */
 async function working() {
   const state: { isDone: boolean; looks: number; duringLook?: () => Promise<void> } = { isDone: false, looks: 0 }
   const answer = async ({ method }: RemoteCall): Promise<Answer> => {

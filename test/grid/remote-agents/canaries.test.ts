@@ -64,7 +64,7 @@ const json = (response: ServerResponse, body: unknown) =>
 const redirect = (response: ServerResponse, status: number, location: string) =>
   response.writeHead(status, { location }).end()
 
-/** Creates the agent, reads its card again, sends and polls a message, and tries its address. */
+/** Creates the agent, tries its address, reads its card again, sends a message, and polls the task. */
 async function throughEveryDoor(remoteUrl: string): Promise<void> {
   const alias = `robot-${++aliases}`
   const outboxes = new TestOutboxes(grid.store)

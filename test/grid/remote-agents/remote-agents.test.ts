@@ -170,7 +170,7 @@ test.each([
     const notice = messages.find(({ type }: { type: string }) => type === 'system')
     expect(notice).toMatchObject({ user: '@robot', reply_to_message_id: message_id })
     expect(notice.message).toContain(reason)
-    // The notice does not contain the agent's words.
+    // The notice does not quote the agent's text.
     expect(notice.message).not.toContain('skill')
     const ofAgent = messages.filter(({ type }: { type: string }) => type === 'agent')
     expect(ofAgent.map(({ message }: { message: string }) => message)).toEqual([...said ? [said] : [], 'ok'])
@@ -219,7 +219,7 @@ test('the timeline of a message that its agent answers immediately is in order',
   expect(timeline.map(({ event }: { event: string }) => event)).toEqual(['stored', 'sent', 'accepted', 'replied'])
 })
 
-test('canonical base64 is passed on, and invalid base64 is refused with its path', async () => {
+test('canonical base64 is forwarded, and invalid base64 is refused with its path', async () => {
   const [good, bad] = ['-_8', 'not base64!']
   await withRemote(({ params: { message } }) =>
     taskResult('t1', 'COMPLETED', {
@@ -337,7 +337,7 @@ test.each([
   expect((await read()).map(({ message }: { message: string }) => message)).toEqual([text])
 })
 
-test('a different answer after a lost unit is not delivered and not a failure', async () => {
+test('a different answer after a lost unit is not delivered, and does not count as a failure', async () => {
   let answers = 0
   await withRemote(() => messageResult(`answer ${++answers}`))
   const { message_id } = await send('What is 6 times 7?')
@@ -438,10 +438,10 @@ test('a failure that the database did not store does not prevent the next attemp
   expect(remote.calls).toHaveLength(2)
 })
 
-test('a card is fetched again after an hour, and the old card stays valid if the new one is unreachable, but not if it is refused', async () => {
+test('a card is fetched again after an hour, and the old card stays valid if the new card is unreachable, but not if the new card is refused', async () => {
   await withRemote(() => messageResult('ok'))
   const { port } = new URL(remote.url)
-  /** Sends a message after `ms`. Returns whether the grid fetched the card for it. */
+  /** Sends a message after `ms`. Returns whether the grid fetched the card for the message. */
   const isReadAfter = async (ms: number) => {
     const before = remote.cardHeaders.length
     grid.clock.now += ms

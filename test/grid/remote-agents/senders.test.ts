@@ -125,7 +125,7 @@ test("two processes keep each sender's order, and send nothing twice", async () 
   await other.stop()
 })
 
-test('a message that an agent received completely twice without responding is parked, and the next one is sent', async () => {
+test('a message that an agent twice received completely without responding is parked, and the next one is sent', async () => {
   let failures = 1
   answer = (text) => text !== 'endless' ? messageResult('ok') : failures-- > 0 ? { status: 503 } : 'hang'
   await answerWithin(300)

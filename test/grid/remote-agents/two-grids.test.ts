@@ -8,7 +8,7 @@ import { TestOutboxes } from '../../support/outboxes.ts'
 test('a message reaches another grid as a task, and its answer returns', async () => {
   const env = { ALLOW_PRIVATE_TARGETS: '1' }
   const [here, there] = [await liveGrid({ env }), await liveGrid({ env })]
-  // Each grid knows the other's bob as @far-bob, and has its own agent on the other grid for its calls.
+  // Each grid knows the other grid's bob as @far-bob, and calls it with the key of the other grid's agent @caller.
   for (const [grid, other] of [[here, there], [there, here]]) {
     const caller = await other.acme.agent('caller')
     const { text } = await callTool(grid, grid.acme.adminKey, 'admin_create_agent', {

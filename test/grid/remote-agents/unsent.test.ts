@@ -58,7 +58,7 @@ test('a retracted or expired message to a remote agent is not sent, and the next
   expect([await deliveryOf(retracted), await deliveryOf(expired)]).toEqual(['retracted', 'expired'])
 })
 
-test('a message in transit does not expire, but the one after it does', async () => {
+test('a message in transit does not expire, but the message after it does', async () => {
   answer = 'hang'
   const sent = await send({ expires_in_seconds: 10 })
   const behind = await send({ expires_in_seconds: 10 })

@@ -126,7 +126,7 @@ test("an agent's last refusal replaces its earlier ones", async () => {
     ])
 })
 
-test('a reservation is extended while its agent calls tools, for at most a day, and the agent is notified when it ends', async () => {
+test('a reservation is extended while its agent calls tools, for at most a day, and the agent is notified when the reservation ends', async () => {
   await reserve(grid.bob, ['a', 'b'])
   for (let n = 1; n <= 24; n++) {
     grid.clock.now += 30 * minute

@@ -105,7 +105,7 @@ test.each([
   expect(parts[before.length - 1]).toMatchObject(before.at(-1)!)
 })
 
-test("redacting an artifact's id does not let a secret split over its chunks pass", async () => {
+test("a secret split over an artifact's chunks does not pass, even if the artifact's id is redacted", async () => {
   await guard(grid.acme, 'bob', { direction: 'outbound', action: 'redact' })
   await put({ id: `a ${secret}` }, first)
   await put({ id: `a ${secret}`, append: true }, second)

@@ -87,7 +87,7 @@ test('while a task is open, a read tells its recipient how to answer', async () 
   ])
 })
 
-test('a recipient asks back, and the client continues the same task', async () => {
+test("a recipient asks a question, and the client's answer continues the same task", async () => {
   const { id, contextId } = await askFor(client, 'a question')
   await updateTask(bob, { taskId: id, state: 'working', text: 'looking' })
   await updateTask(bob, { taskId: id, state: 'working' })
@@ -139,7 +139,7 @@ test("a cancellation after the task's end withdraws no message, and notifies nob
   const { id } = await askFor(client, 'a question')
   const canceling = storeOf(grid, grid.alice)
   const { write } = canceling
-  // The cancellation finds the task open, and its recipient ends the task before the commit.
+  // The cancellation reads an open task, and the recipient ends the task before the cancellation is committed.
   canceling.write = async (statements) => {
     await updateTask(bob, { taskId: id, state: 'completed', text: 'done' })
     return await write(statements)
@@ -195,7 +195,7 @@ test("a conversation shows a task's answers and questions, and canceled tasks", 
   expect((await messageStatus(bob, answer.id)).delivery).toBe('read')
 })
 
-test('an artifact arrives in chunks, before the state given with the last one', async () => {
+test('an artifact arrives in chunks, before the state given with the last chunk', async () => {
   const { id } = await askFor(client, 'a list')
   const artifact = { id: 'list', name: 'List' }
   await updateTask(bob, { taskId: id, text: 'one, ', artifact })
@@ -247,7 +247,7 @@ test(
   async () => {
     const codeOf = (call: Promise<unknown>, done: string) => call.then(() => done, (error) => String(error.code))
 
-    /** Races an answer and a cancellation, which reads less and so starts some turns of the event loop later. */
+    /** Races an answer against a cancellation, which starts some event-loop turns later because it reads less. */
     async function race(n: number): Promise<string> {
       const { id } = await askFor(client, `question ${n}`)
       const answer = codeOf(updateTask(bob, { taskId: id, text: 'an answer' }), 'completed')

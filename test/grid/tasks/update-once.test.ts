@@ -53,7 +53,7 @@ onEachDatabase((open) => {
     expect(events).toEqual(['submitted', ...said])
   })
 
-  test('a key belongs to one update or one send, and other content is refused until the key is 7 days old', async () => {
+  test('for 7 days, an idempotency key belongs to one update or one send, and is refused with other content', async () => {
     const { id } = await askFor(client, 'a question')
     const again = await askFor(client, 'another question')
     const note = { state: 'working' as const, idempotencyKey: 'a key' }

@@ -228,7 +228,7 @@ test('a restore sets the log of a removed database aside, and does not apply the
   expect(await factsOf(file.path)).not.toContain('later')
 })
 
-test('a grid is not copied to a path with a remaining log', async () => {
+test('a grid is not copied to a path where a log remains', async () => {
   const to = join(file.folder, 'other.db')
   writeFileSync(`${to}-wal`, 'log')
   const from = { url: `file:${file.path}` }

@@ -101,7 +101,7 @@ test('a new connection to a busy database stores what it acknowledges', async ()
   expect(await witnessed()).toEqual(['alone', 'before', 'together'])
 })
 
-test('a missing argument is refused, and never replaced by the one of the previous call', async () => {
+test("a missing argument is refused, and never replaced by the previous call's argument", async () => {
   const echo = 'SELECT ? AS mine, ? AS yours'
   await execute(echo, 'acme', 'secret')
 
