@@ -99,37 +99,41 @@ async function asking(side: Side): Promise<Map<string, string[]>> {
   return new Map([...answers].map(([question, all]) => [question, [...all.values()]]))
 }
 
-test('two grids that exchange messages while they are killed in turn lose nothing, repeat nothing, and keep the order', async () => {
-  const sides = [await prepare('node'), await prepare('bun')]
-  await Promise.all(sides.map(start))
-  for (const [n, side] of sides.entries()) {
-    const other = sides[1 - n]
-    await callTool(side.url, side.adminKey, 'admin_create_agent', {
-      alias: 'far-bob',
-      type: 'a2a',
-      remoteUrl: `${other.url}/a2a/v1/agents/bob/`,
-      remoteToken: other.caller,
-    })
-  }
+test(
+  'two grids that exchange messages while they are killed in turn lose nothing, repeat nothing, and keep the order',
+  async () => {
+    const sides = [await prepare('node'), await prepare('bun')]
+    await Promise.all(sides.map(start))
+    for (const [n, side] of sides.entries()) {
+      const other = sides[1 - n]
+      await callTool(side.url, side.adminKey, 'admin_create_agent', {
+        alias: 'far-bob',
+        type: 'a2a',
+        remoteUrl: `${other.url}/a2a/v1/agents/bob/`,
+        remoteToken: other.caller,
+      })
+    }
 
-  let isDone = false
-  const answered = sides.map((side) => answering(side, () => isDone))
-  const asked = sides.map(asking)
-  for (let killed = 0; killed < 2 * kills; killed++) {
-    await sleep(1_000 + Math.random() * 2_000)
-    const side = sides[killed % 2]
-    side.server!.signal('SIGKILL')
-    await side.server!.ended
-    await start(side)
-  }
-  const answers = await Promise.all(asked)
-  isDone = true
-  const texts = await Promise.all(answered)
+    let isDone = false
+    const answered = sides.map((side) => answering(side, () => isDone))
+    const asked = sides.map(asking)
+    for (let killed = 0; killed < 2 * kills; killed++) {
+      await sleep(1_000 + Math.random() * 2_000)
+      const side = sides[killed % 2]
+      side.server!.signal('SIGKILL')
+      await side.server!.ended
+      await start(side)
+    }
+    const answers = await Promise.all(asked)
+    isDone = true
+    const texts = await Promise.all(answered)
 
-  const expected = Array.from({ length: messages }, (_, n) => `${n}`)
-  for (const side of [0, 1]) {
-    expect(texts[side]).toEqual(expected)
-    expect(answers[side]).toEqual(new Map(expected.map((text) => [text, [`re ${text}`]])))
-  }
-  await Promise.all(sides.map(({ server }) => server!.stop()))
-}, 120_000 + messages * 2 * 1_000)
+    const expected = Array.from({ length: messages }, (_, n) => `${n}`)
+    for (const side of [0, 1]) {
+      expect(texts[side]).toEqual(expected)
+      expect(answers[side]).toEqual(new Map(expected.map((text) => [text, [`re ${text}`]])))
+    }
+    await Promise.all(sides.map(({ server }) => server!.stop()))
+  },
+  120_000 + messages * 2 * 1_000,
+)

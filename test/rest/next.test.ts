@@ -139,22 +139,25 @@ test('a lease, and a send with next, can wait for messages, and the sent answer 
   expect([textsOf(first.messages), textsOf(early), textsOf(body.next.messages)]).toEqual([['one'], ['answer'], ['two']])
 })
 
-test.each(['rest', 'mcp'])('over %s, the lease of an answer ends when the waiting caller has received the answer', async (door) => {
-  grid = await testGrid()
-  const idle = followIdle(grid.store)
-  await read(grid.alice.key)
-  const question = { to: '@alice', message: 'how many?', wait_seconds: 20 }
-  const asking = door === 'rest'
-    ? post(grid, grid.bob.key, question)
-    : callTool(grid, grid.bob.key, 'send_message', question)
-  await idle(1)
-  await callTool(grid, grid.alice.key, 'send_message', { to: '@bob', message: 'three' })
-  const asked = await asking
-  expect(textsOf('body' in asked ? asked.body.answer.messages : asked.text.answer)).toEqual(['three'])
-  await grid.store.drained()
+test.each(['rest', 'mcp'])(
+  'over %s, the lease of an answer ends when the waiting caller has received the answer',
+  async (door) => {
+    grid = await testGrid()
+    const idle = followIdle(grid.store)
+    await read(grid.alice.key)
+    const question = { to: '@alice', message: 'how many?', wait_seconds: 20 }
+    const asking = door === 'rest'
+      ? post(grid, grid.bob.key, question)
+      : callTool(grid, grid.bob.key, 'send_message', question)
+    await idle(1)
+    await callTool(grid, grid.alice.key, 'send_message', { to: '@bob', message: 'three' })
+    const asked = await asking
+    expect(textsOf('body' in asked ? asked.body.answer.messages : asked.text.answer)).toEqual(['three'])
+    await grid.store.drained()
 
-  expect(await rows(grid, 'SELECT id FROM leases WHERE account_id = ?', [grid.acme.id])).toEqual([])
-})
+    expect(await rows(grid, 'SELECT id FROM leases WHERE account_id = ?', [grid.acme.id])).toEqual([])
+  },
+)
 
 test('a waiting lease or next ends when its credential is revoked', async () => {
   grid = await testGrid()

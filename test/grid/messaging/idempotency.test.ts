@@ -107,17 +107,20 @@ onEachDatabase((open) => {
   test.each<[string, SendInput, () => Promise<unknown>]>([
     ['recipient is missing', { ...once, to: 'carol' }, () => grid.acme.agent('carol')],
     ['trial has ended', once, () => trial(10)],
-  ])('a send that is refused because the %s does not use up its key, and is stored once it is allowed', async (...row) => {
-    const [reason, input, allow] = row
-    if (reason === 'trial has ended') await trial(0)
-    await expect(send(input)).rejects.toThrow()
-    expect(await stored()).toEqual([])
-    await allow()
+  ])(
+    'a send that is refused because the %s does not use up its key, and is stored once it is allowed',
+    async (...row) => {
+      const [reason, input, allow] = row
+      if (reason === 'trial has ended') await trial(0)
+      await expect(send(input)).rejects.toThrow()
+      expect(await stored()).toEqual([])
+      await allow()
 
-    const sent = await send(input)
-    expect(await send(input)).toEqual(sent)
-    expect(await stored()).toEqual([sent.id])
-  })
+      const sent = await send(input)
+      expect(await send(input)).toEqual(sent)
+      expect(await stored()).toEqual([sent.id])
+    },
+  )
 
   test('an idempotency key is remembered for 7 days, and can then be used again', async () => {
     const first = await send(once)
