@@ -133,7 +133,7 @@ function isSignedByGithub(secret: string, given: string, body: string): boolean 
   return isSameSecret(given, `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`)
 }
 
-/** Returns JSON, or undefined for text. `curl -d` declares even JSON as a form, and GitHub can send it in one. */
+/** Returns JSON, or undefined for text. `curl -d` labels JSON as a form, and GitHub can send JSON in a form field. */
 function payloadOf(headers: Headers, body: string): { value: unknown } | undefined {
   const type = headers.get('content-type') ?? ''
   if (/^application\/([\w.-]+\+)?json\b/i.test(type)) return { value: parseBody(body, bodyLimits) }

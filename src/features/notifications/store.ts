@@ -173,8 +173,8 @@ export const notificationTables = {
     inThread: (user: string, subscription: string, thread: number) =>
       account.all(inThread, { user, subscription, thread, kind: 'message' }),
     /**
-     * The newest message in each thread, or in the given thread, that is news for the user and is unseen. The caller
-     * must check whether the user may read it.
+     * For each thread, or for the given one, the newest unseen message that is news for the user. The caller must check
+     * whether the user may read it.
      */
     news: (user: string, { thread = 0, after = 0 }: { thread?: number; after?: number }): Promise<News[]> =>
       account.all(news, { user, thread, after }),
@@ -385,6 +385,6 @@ export const allNotifications = (db: Db) => ({
   removeOthers: (endpoint: string, user: string): Statement => db.bind(removeOthers, { endpoint, user }),
 
   digestsDue: (at: number, limit: number) => db.all(digestsDue, { at, limit }),
-  /** Unsubscribes from the digests with this token. Returns no row if there are none. */
+  /** Ends the digests whose links contain this token. Returns no row if there are none. */
   endDigest: (token: string): Statement => db.bind(endDigestByToken, { token }),
 })

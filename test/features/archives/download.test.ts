@@ -1,4 +1,4 @@
-/** Export downloads that clients do not read, and their limits. docs/security.md, "Overload". */
+/** Export downloads that clients do not read, and their limits. See docs/security.md, "Overload". */
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -88,7 +88,7 @@ onEachDatabase((open) => {
     expect((await after(hour)).length).toBe(1)
   })
 
-  test('no digest is sent unless something new waits', async () => {
+  test('a digest is sent only if something new waits', async () => {
     await choose('hourly')
     expect(await after(hour)).toEqual([])
     await say(grid, alice, 'ann-lee', 'answered at once')
