@@ -14,7 +14,7 @@ export function parse<T>(schema: z.ZodType<T>, input: unknown, code: ErrorCode =
 
 const impossible = z.custom<never>(() => false, 'has a length that is not a number')
 
-/** Calls `safeParse`. Also fails instead of throwing if zod cannot compare an object's `length` with a limit. */
+/** Calls `safeParse`. If zod throws because it cannot compare an object's `length` with a limit, this fails instead. */
 export function check<T>(schema: z.ZodType<T>, input: unknown, params?: z.core.ParseContext<z.core.$ZodIssue>) {
   try {
     return schema.safeParse(input, params)

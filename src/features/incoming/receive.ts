@@ -64,7 +64,7 @@ async function findHook(store: Store, token: string) {
   if (!found) return undefined
   const system = store.account(found.owner, { type: 'system', job: 'incoming' })
   const hook = await system.feature(incomingTables).read.byId(found.id)
-  // A hook acts as its agent, because hooks are for programs and never for people.
+  // A hook acts as its agent and never as a person, because only programs use hooks.
   return hook && {
     hook,
     account: store.account(found.owner, {

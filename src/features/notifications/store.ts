@@ -98,8 +98,8 @@ const ownAgent =
 const joinMessage = `JOIN messages
     ON messages.seq = deliveries.seq`
 const isTo = `deliveries.inbox = ${inboxOf(ownAgent)} AND messages.channel_id IS NULL`
-// Searches read messages too, because a message of an agent waits until it is answered or one of its choices is chosen,
-// even if it was read before.
+// Includes messages that were read, because an agent's message waits until it is answered or one of its choices is
+// chosen.
 const inThread = query<{ alias: string; seq: number }>(
   ['unread', 'read'].map((state) => `
   SELECT messages.from_alias AS alias, deliveries.seq AS seq FROM deliveries

@@ -28,7 +28,7 @@ export interface OidcProvider {
   now: () => number
 }
 
-/** Data of a sign-in, which its response must match. */
+/** The data of a sign-in. The provider's response must match it. */
 export interface OidcFlow {
   state: string
   nonce: string

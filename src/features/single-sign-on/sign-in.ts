@@ -219,7 +219,7 @@ async function take<Kept>({ global, write, deps }: Store, token: string, kept: s
   const [hash, holder] = [hashForLookup(token), hashForLookup(kept)]
   const [taken] = await write([global.challenges.take(hash, 'sso', holder, newId(), deps.now())])
   if (taken.length === 0) throw ended()
-  // The challenge authenticates the complete text.
+  // The challenge contains the text's hash, so the text is unchanged.
   return JSON.parse(kept)
 }
 

@@ -27,7 +27,7 @@ import { minute, second } from '../../lib/time.ts'
 import { version } from '../../lib/version.ts'
 import type * as core from '../../telemetry.ts'
 
-/** Maximum number of traces to which a call that reads many messages links. */
+/** Maximum number of traces that a call links to when it reads many messages. */
 const maxLinks = 10
 /** Maximum number of steps per call. Without a limit, a stream that waits for hours would collect steps endlessly. */
 const maxSteps = 50

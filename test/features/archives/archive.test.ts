@@ -354,7 +354,7 @@ test('an import refuses taken aliases before it writes anything, and can rename 
   )
 })
 
-test('an imported person gets an invitation, and has their alias again after accepting it', async () => {
+test('an imported person gets an invitation, and has their alias again once they accept', async () => {
   const target = await emptyGrid()
   const { invitations } = await importInto(target.store, archive)
   const [{ email }] = invitations

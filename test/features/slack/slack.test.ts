@@ -392,7 +392,7 @@ test.each([
   expect(await stored()).toEqual([])
 })
 
-test("Slack's URL verification is answered, and unsigned events get the same response as an unknown URL", async () => {
+test("Slack's URL verification is answered, but unsigned events get the same response as an unknown URL", async () => {
   const verification = { type: 'url_verification', challenge: 'abc' }
   const { now } = grid.clock
   const answered = await grid.request(path, signedEvent(verification, now))

@@ -344,7 +344,7 @@ export const archivedTables: readonly ArchivedTable[] = [
     fields: fields('agent_id context_id recipient_id:recipient_agent_id conversation_id used_at'),
   },
   {
-    // Leases follow the deliveries, because the end of a lease releases its messages.
+    // Leases come after the deliveries, because a lease's `seqs` are read from its deliveries.
     record: 'lease',
     table: 'leases',
     fields: fields('agent_id id created_at expires_at'),
