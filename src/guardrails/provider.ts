@@ -104,9 +104,9 @@ export const threshold = z.number().min(0).max(1)
 
 /**
  * Why a provider gave no verdict. `refused`: the address is not allowed. `incomplete`: the response was cut off, or is
- * not HTTP, not UTF-8 or compressed. `rejected`: another status that is neither 2xx nor 5xx. `wrong_token`: the token
- * does not have the service's format. With `refused` and `wrong_token`, nothing was sent. `too_slow`: a local check
- * exceeded its time limit.
+ * not HTTP, not UTF-8 or compressed. `rejected`: a status other than 401, 403, 429, 2xx and 5xx. `wrong_token`: the
+ * token does not have the service's format. With `refused` and `wrong_token`, nothing was sent. `too_slow`: a local
+ * check exceeded its time limit.
  */
 export type FailureReason =
   | 'refused'

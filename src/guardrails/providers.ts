@@ -63,7 +63,7 @@ export class GuardrailChecks {
   }
 
   /**
-   * Returns the verdict of a guardrail of the account `owner` on a text. Calls `toolsOf` only for a remote guardrail.
+   * Returns the verdict on a text by a guardrail of the account `owner`. Calls `toolsOf` only for a remote guardrail.
    * Fails with a `ProviderFailure`, with `NoTurn` if others kept the thread busy, or if the configuration cannot work
    * because an older version stored it.
    */

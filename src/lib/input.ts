@@ -14,7 +14,7 @@ export function parse<T>(schema: z.ZodType<T>, input: unknown, code: ErrorCode =
 
 const impossible = z.custom<never>(() => false, 'has a length that is not a number')
 
-/** Calls `safeParse`. Also fails instead of throwing if zod cannot compare an object's `length` with a limit. */
+/** Calls `safeParse`. If zod throws because it cannot compare an object's `length` with a limit, this fails instead. */
 export function check<T>(schema: z.ZodType<T>, input: unknown, params?: z.core.ParseContext<z.core.$ZodIssue>) {
   try {
     return schema.safeParse(input, params)
@@ -85,7 +85,7 @@ export function atMost(schema: z.ZodString, max: number): z.ZodString {
   return schema.refine((text) => hasAtMost(text, max), `must have at most ${max} characters`).meta({ maxLength: max })
 }
 
-/** The name of a program, as shown to other agents, for example `claude`. It is too short for sentences. */
+/** The name of a program, as shown to other agents, for example `claude`. It cannot contain a sentence. */
 export const clientName = z.string().regex(
   /^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$/,
   'must be a name of 1 to 32 characters: letters, digits, ".", "_" and "-"',

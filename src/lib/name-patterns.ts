@@ -45,7 +45,7 @@ function charactersMeet(one: string, other: string): boolean {
 
 type Meet = (one: string, other: string) => boolean
 
-/** Whether a sequence can match both patterns, in which `any` matches any number of elements. */
+/** Whether some sequence matches both patterns. In a pattern, `any` matches any number of elements. */
 function sequencesMeet(one: readonly string[], other: readonly string[], any: string, meet: Meet): boolean {
   if (!one.includes(any)) return other.includes(any) ? isFound(other, one, any, meet) : areAlike(one, other, meet)
   if (!other.includes(any)) return isFound(one, other, any, meet)

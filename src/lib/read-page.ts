@@ -17,7 +17,7 @@ export interface PageBudget {
   /** Maximum size of the JSON text in UTF-8. A page contains at least one entry, of any size. */
   bytes: number
   chunk: number
-  /** Maximum number of rows read for one page, for lists that may omit many. A page may then be empty. */
+  /** Maximum number of rows read for one page, for lists that may omit many rows. A page may then be empty. */
   rows?: number
 }
 

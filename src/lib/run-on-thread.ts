@@ -67,7 +67,7 @@ export class Thread {
       this.#fail(new JobTooLong(`${job.name} took longer than ${maxMs} ms`))
       this.gone = this.#leave()
     }
-    // `setImmediate` first lets a result be read that arrived while the main thread was busy.
+    // `setImmediate` lets the thread's result be read first if it arrived while the main thread was busy.
     const timer = maxMs === Infinity ? undefined : setTimeout(() => setImmediate(tooLong), maxMs)
     try {
       const answer = await answered as Exclude<ThreadAnswer, 'ready'>

@@ -44,8 +44,8 @@ export interface SharedThreadOptions {
 }
 
 /**
- * Runs first the job that would end first if each owner had a thread with an equal share. A slow job therefore does not
- * delay owners whose jobs are quick, even if many owners have slow ones.
+ * Runs jobs in the order in which they would end if every owner had an equal share of a thread. A slow job therefore
+ * does not delay owners whose jobs are quick, even if many owners have slow ones.
  *
  * The first job starts the thread. A job that takes too long ends the thread, and the next job starts another. Deno
  * cannot terminate a busy thread. There, such a job continues next to the new thread, and jobs that may take as long

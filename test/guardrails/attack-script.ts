@@ -1,6 +1,6 @@
 /**
- * Attacks with expressions that users can save, as a program for each runtime. For each attack it prints how long the
- * event loop was blocked, how long the attack took, and the response that the attacker got.
+ * A program, run on each runtime, that attacks with expressions that users can save. For each attack it prints how long
+ * the event loop was blocked, how long the attack took, and the response that the attacker got.
  */
 import process from 'node:process'
 import { createGuardrail, setAgentGuardrails } from '../../src/grid/guardrails/guardrails.ts'
@@ -21,7 +21,7 @@ const slow = (n: number) => ({
   patterns: [1, 2, 3, 4].map((k) => `[a-bd-eg-hj-km-np-qs-tv-wy-z]{${400 + 4 * n + k}}\\d`),
 })
 const everywhere = (n: number) => ({ patterns: [`[ab]${'z?'.repeat(n)}`] })
-/** An expression whose program is large and matches nothing. */
+/** An expression that compiles to a large program and matches nothing. */
 const dear = { patterns: Array(50).fill(`x(?:${'(?i:[\\x41-\\x{ffff}])'.repeat(23)}){0}`) }
 
 async function attacked(run: () => Promise<unknown>): Promise<Attacked> {

@@ -1,7 +1,7 @@
 /**
- * Accounts that continuously check slow expressions, and others with ordinary expressions, as a program for each
- * runtime. `HOSTILE_MS` sets the duration. The program prints the outcomes of the other accounts' checks, and the time
- * of the slowest check.
+ * A program, run on each runtime, in which some accounts continuously check slow expressions and others check ordinary
+ * ones. `HOSTILE_MS` sets the duration. The program prints the outcomes of the other accounts' checks, and the time of
+ * the slowest check.
  */
 import process from 'node:process'
 import { setTimeout } from 'node:timers/promises'

@@ -17,7 +17,7 @@ test.each([
   expect(redact(text)).toBe(expected ?? text)
 })
 
-test('of secret fields only the names are logged', () => {
+test('the log contains the names of secret fields, but not their values', () => {
   const call = { alias: 'far', remoteToken: 'hush', nested: [{ password: { deep: 'hush' }, tokens: 3 }], secret: '' }
 
   expect(redactedJson(call)).toBe(

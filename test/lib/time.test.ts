@@ -33,7 +33,7 @@ test.each([
   ['Europe/Berlin', '2026-07-01T23:30:00Z', '2026-07-02T01:30:00'],
   ['Asia/Kolkata', '2026-11-22T00:00:00Z', '2026-11-22T05:30:00'],
   ['America/Los_Angeles', '2026-11-22T07:59:59Z', '2026-11-21T23:59:59'],
-])('a time in %s is converted at %s to and from local time: %s', (name, given, local) => {
+])('local time in %s at %s, converted in both directions: %s', (name, given, local) => {
   const zone = knownZone(name)!
   expect(shown(zone, given)).toBe(local)
   expect(instantOf(zone, at(`${local}Z`))).toBe(at(given))
@@ -46,6 +46,6 @@ test.each([
   ['Europe/Berlin', '2026-03-28T12:00:00Z', '2026-03-29T06:00:00Z'],
   ['Europe/Berlin', '2026-10-24T12:00:00Z', '2026-10-25T07:00:00Z'],
   ['UTC', '2026-11-22T12:00:00Z', '2026-11-23T08:00:00Z'],
-])("the next day's 8:00 in %s, at %s: %s", (zone, now, then) => {
+])('8:00 on the next day in %s, seen from %s: %s', (zone, now, then) => {
   expect(nextDayAt(zone, at(now), 8 * hour)).toBe(at(then))
 })

@@ -78,9 +78,9 @@ export interface ImportStart {
 }
 
 /**
- * Starts importing an account, or resumes an interrupted import. Resolves to the taken and reserved names. If there are
- * any, nothing is written. Fails with `write_conflict` if another archive of the account is partly imported, and with
- * `invalid_input` for content that no grid of this version produces.
+ * Starts importing an account, or resumes an interrupted import. Resolves to the names that are taken or reserved. If
+ * there are any, nothing is written. Fails with `write_conflict` if another archive of the account is partly imported,
+ * and with `invalid_input` for content that no grid of this version produces.
  */
 export async function beginImport(store: Store, { manifest, list, agents, aliases, providers }: ImportStart) {
   const imports = store.feature(archiveImports)
@@ -127,7 +127,7 @@ function withHost({ deps: { guardrailChecks } }: Store, record: string, row: Arc
     const service = guardrailChecks.serviceOf({ provider: String(row.provider), config: String(row.config) })
     if (service === undefined || /^https?:$/.test(service.protocol)) return { ...row, host: service?.host ?? null }
   } catch {
-    // The error below explains the problem.
+    // The error below replaces this one.
   }
   throw new GridError('invalid_input', 'The archive has a guardrail without the address of its service.')
 }

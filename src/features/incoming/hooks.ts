@@ -78,7 +78,7 @@ export async function createHook(account: AccountStore, input: HookInput): Promi
 
   return await retryOnConflict(async () => {
     const { read, change: ofHooks } = account.feature(incomingTables)
-    // If the response of an earlier attempt was lost, its hook exists already.
+    // If the response to an earlier attempt was lost, the hook already exists.
     if (await read.byId(id)) return made
     await refuseTakenAlias(account, alias)
     await refuseTooManyAgents(account)

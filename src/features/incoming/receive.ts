@@ -64,7 +64,7 @@ async function findHook(store: Store, token: string) {
   if (!found) return undefined
   const system = store.account(found.owner, { type: 'system', job: 'incoming' })
   const hook = await system.feature(incomingTables).read.byId(found.id)
-  // A hook acts as its agent, because hooks are for programs and never for people.
+  // A hook acts as its agent and never as a person, because only programs use hooks.
   return hook && {
     hook,
     account: store.account(found.owner, {
@@ -133,7 +133,7 @@ function isSignedByGithub(secret: string, given: string, body: string): boolean 
   return isSameSecret(given, `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`)
 }
 
-/** Returns JSON, or undefined for text. `curl -d` declares even JSON as a form, and GitHub can send it in one. */
+/** Returns JSON, or undefined for text. `curl -d` labels JSON as a form, and GitHub can send JSON in a form field. */
 function payloadOf(headers: Headers, body: string): { value: unknown } | undefined {
   const type = headers.get('content-type') ?? ''
   if (/^application\/([\w.-]+\+)?json\b/i.test(type)) return { value: parseBody(body, bodyLimits) }

@@ -65,7 +65,7 @@ function summaryOf(payload: unknown): string {
 }
 
 /**
- * Removes mentions and links other than `https:`, and truncates the text to its limit. The message's data part contains
+ * Removes mentions, and links other than `https:`. Truncates the text to its limit. The message's data part contains
  * the complete payload.
  */
 function harmless(text: string): string {

@@ -31,7 +31,7 @@ export interface NetworkEdge {
   threadId?: number
   /** Whether the reader may read the newest message between two single nodes. */
   isReadable: boolean
-  /** The keys of the two ends in the message counts. */
+  /** Ids of the two ends, or `@alias` for another account's agent. */
   keys: [source: string, target: string]
 }
 
@@ -40,7 +40,7 @@ export interface Network {
   /** The groups of the nodes. Empty if all nodes are shown individually. */
   groups: NetworkGroup[]
   open?: NetworkGroup
-  /** The busiest pairs and all failing ones, busiest first. If a group is open, only its pairs. */
+  /** The busiest pairs, followed by further pairs with failures. If a group is open, only its pairs. */
   edges: NetworkEdge[]
   hidden: number
   since: number
@@ -139,7 +139,7 @@ export function volumeOf({ there, back }: Pick<NetworkEdge, 'there' | 'back'>): 
   return there + back
 }
 
-/** Adds to each pair and channel its conversation, and whether the calling user may read it. */
+/** Sets `threadId` and `isReadable` of the edges that have no combined node. */
 async function findConversations(account: AccountStore, reader: Reader, edges: NetworkEdge[]): Promise<void> {
   const single = edges.filter(({ a, b }) => a.kind !== 'group' && b.kind !== 'group').map((edge) => {
     const channelId = [edge.a, edge.b].find(({ kind }) => kind === 'channel')?.id ?? null

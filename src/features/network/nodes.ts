@@ -102,7 +102,7 @@ export function nodesOf(
     const node = add({ name, kind: 'group', id: '', group: groupOf(name, true), isOutside: true, isSeen })
     for (const key of keys) join(key, node)
   }
-  // The uncounted agents include deleted ones.
+  // These agents were not counted. Some of them may be deleted.
   const others = source.isCut ? [...traffic.keys()].filter((key) => !key.startsWith('@') && !byKey.has(key)) : []
   fold(others, otherAgents, false)
   for (const name of foreign.filter((name) => busiest.has(name))) {

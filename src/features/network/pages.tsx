@@ -298,7 +298,7 @@ function Failed({ n }: { n: number }) {
   return n > 0 ? <Badge kind='bad'>{shown(n)}</Badge> : <>0</>
 }
 
-/** The link of a pair: its conversation or a search if the visitor may read it, otherwise a page about an end. */
+/** The target of a pair's link: a conversation or search that the visitor may read, otherwise a page about one end. */
 function edgeHref(visit: Visit, edge: NetworkEdge): string {
   const { a, b, there, back, threadId, isReadable } = edge
   if (threadId !== undefined) return visit.path('conversations', String(threadId))

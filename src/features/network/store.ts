@@ -107,7 +107,7 @@ export const networkTables = {
           lastSeenAt,
         }))
       ),
-    /** The channels or skills of agents (a JSON list of ids), smallest first, but those of a single agent last. */
+    /** The channels or skills of agents (a JSON list of ids), smallest first. Those of a single agent come last. */
     groups: (by: keyof typeof groups, agents: string[]) => account.all(groups[by], { agents: JSON.stringify(agents) }),
     /** Conversations by key: a channel's id, or the ids of a pair of agents. */
     threads: (keys: string[]) => account.all(threads, { keys: JSON.stringify(keys) }),

@@ -48,7 +48,7 @@ export async function endDigest(store: Store, token: string): Promise<boolean> {
   return ended.length > 0
 }
 
-/** Returns when the next digest is due after the one at `dueAt`. The schedule is kept even if digests were missed. */
+/** Returns when the next digest is due after the one at `dueAt`. Missed digests do not shift the schedule. */
 export function nextDigestAt(period: DigestPeriod, dueAt: number, now: number): number {
   const missed = Math.max(0, Math.floor((now - dueAt) / periodMs[period]))
   return dueAt + (missed + 1) * periodMs[period]

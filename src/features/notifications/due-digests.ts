@@ -53,7 +53,7 @@ async function sendDigest(store: Store, accountId: string, userId: string, dueAt
   const count = waiting.reduce((sum, { messages }) => sum + messages, 0)
   // Whether messages have arrived since the last digest.
   const waits = count > 0 && waiting[0].seq > digest.notifiedSeq
-  // Messages that were held before the previous digest were in it. Only those about to expire are repeated.
+  // Messages held before the previous digest were included in it. They are repeated only if they are about to expire.
   const before = dueAt - (digest.period === 'hourly' ? hour : day)
   const decides = held.some(({ heldAt, expiresAt }) => heldAt >= before || expiresAt <= until)
   if ((!waits && !decides && news.length === 0) || digest.emailVerifiedAt === null) return

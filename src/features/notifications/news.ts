@@ -9,7 +9,7 @@ interface News {
   /** The message's number and sender. */
   seq: number
   alias: string
-  /** The action of the sender, such as `posted in #general`. */
+  /** What the sender did, such as `posted in #general`. */
   did: string
 }
 

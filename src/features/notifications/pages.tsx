@@ -255,7 +255,7 @@ function DigestCard(
 }
 
 /**
- * Unsubscribes from the digest emails with this token. It needs no session, because email programs send this request
+ * Ends the digest emails whose links contain this token. Needs no session, because email programs send this request
  * when their user presses a button. @see RFC 8058 §3.2
  */
 export function unsubscribeFromDigest(store: Store): Handler {

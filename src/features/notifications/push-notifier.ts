@@ -83,7 +83,7 @@ export class PushNotifier {
     ])
     const waiting = isNews ? news : messages
     if (!browser) return
-    // A notification is dropped if its messages were answered in the meantime, or above the rate limit.
+    // A notification is dropped if its messages were answered in the meantime, or if the rate limit is reached.
     const isWanted = waiting.length > 0 && await takePushAttempt(store, accountId, userId)
     if (!isWanted) return void await settle(waiting[0]?.seq ?? Number.MAX_SAFE_INTEGER, null)
 
@@ -107,7 +107,7 @@ export class PushNotifier {
   }
 }
 
-/** The senders of messages that wait for a user's decision, newest first. `seq` is when a message was held. */
+/** The senders of messages that wait for a user's decision, newest first. `seq` is the time when a message was held. */
 async function toDecide({ read, deps }: AccountStore, userId: string): Promise<{ alias: string; seq: number }[]> {
   const held = await read.held.ofUser(userId, deps.now(), maxToDecide)
   return held.map(({ fromAlias, heldAt }) => ({ alias: fromAlias, seq: heldAt })).sort((a, b) => b.seq - a.seq)

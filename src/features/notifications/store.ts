@@ -98,8 +98,8 @@ const ownAgent =
 const joinMessage = `JOIN messages
     ON messages.seq = deliveries.seq`
 const isTo = `deliveries.inbox = ${inboxOf(ownAgent)} AND messages.channel_id IS NULL`
-// Searches read messages too, because a message of an agent waits until it is answered or one of its choices is chosen,
-// even if it was read before.
+// Includes messages that were read, because an agent's message waits until it is answered or one of its choices is
+// chosen.
 const inThread = query<{ alias: string; seq: number }>(
   ['unread', 'read'].map((state) => `
   SELECT messages.from_alias AS alias, deliveries.seq AS seq FROM deliveries
@@ -173,8 +173,8 @@ export const notificationTables = {
     inThread: (user: string, subscription: string, thread: number) =>
       account.all(inThread, { user, subscription, thread, kind: 'message' }),
     /**
-     * The newest message in each thread, or in the given thread, that is news for the user and is unseen. The caller
-     * must check whether the user may read it.
+     * For each thread, or for the given one, the newest unseen message that is news for the user. The caller must check
+     * whether the user may read it.
      */
     news: (user: string, { thread = 0, after = 0 }: { thread?: number; after?: number }): Promise<News[]> =>
       account.all(news, { user, thread, after }),
@@ -385,6 +385,6 @@ export const allNotifications = (db: Db) => ({
   removeOthers: (endpoint: string, user: string): Statement => db.bind(removeOthers, { endpoint, user }),
 
   digestsDue: (at: number, limit: number) => db.all(digestsDue, { at, limit }),
-  /** Unsubscribes from the digests with this token. Returns no row if there are none. */
+  /** Ends the digests whose links contain this token. Returns no row if there are none. */
   endDigest: (token: string): Statement => db.bind(endDigestByToken, { token }),
 })

@@ -19,7 +19,7 @@ import type { AccountPages, AccountSubject, FeatureWords, PageDeps, Visit } from
 const texts = ['name', 'issuer', 'clientId', 'domain', 'roleClaim', 'roles', 'emailClaim', 'scopes'] as const
 const maxSignIns = 10
 
-/** Attention's description of a domain whose record is missing. */
+/** How Attention describes a domain whose record is missing. */
 export const domainWords: FeatureWords<MissingDomain> = {
   inWords: ({ domain, verifiedAt, missingSince }) => ({
     icon: 'key',

@@ -52,8 +52,8 @@ type ClaimedRole = SsoProvider['roles'][string]
 const strongestFirst = ['admin', 'member', 'viewer'] as const
 
 /**
- * Returns the role from the claim. Null if the claim is absent or none of its values has a role. Undefined if no claim
- * is configured or the provider could not send it.
+ * Returns the role from the claim. Null if the claim is absent or none of its values stands for a role. Undefined if no
+ * claim is configured or the provider could not send it.
  */
 export function roleOf({ roleClaim, roles }: SsoProvider, who: OidcUser): ClaimedRole | null | undefined {
   if (roleClaim === '') return undefined
@@ -64,8 +64,8 @@ export function roleOf({ roleClaim, roles }: SsoProvider, who: OidcUser): Claime
 }
 
 /**
- * Finds the roles for a text. Tries the complete text first, then its parts between commas, then its words if each of
- * them has a role.
+ * Finds the roles that a text stands for. Tries the complete text first, then its parts between commas, then its words
+ * if each of them stands for a role.
  */
 function rolesIn(roles: SsoProvider['roles'], text: string): ClaimedRole[] {
   const whole = roleNamed(roles, text)

@@ -28,7 +28,7 @@ export interface OidcProvider {
   now: () => number
 }
 
-/** Data of a sign-in, which its response must match. */
+/** The data of a sign-in. The provider's response must match it. */
 export interface OidcFlow {
   state: string
   nonce: string
@@ -52,7 +52,7 @@ const timeoutSeconds = 10
 const maxBytes = 256 * 1024
 /** Maximum age of an authentication that counts as fresh. */
 const freshSeconds = 5 * minute / second
-/** Maximum clock difference to the provider. */
+/** How far the provider's clock may be ahead. */
 const maxAheadMs = 5 * minute
 
 /** Loaded on first use, because most grids have no provider. */

@@ -171,8 +171,8 @@ export async function checkDomains(store: Store): Promise<void> {
 }
 
 /**
- * Sets whether members must sign in with the provider. Owners with a second factor can still sign in without it, so the
- * caller must have one. Programs and agents keep their access.
+ * Sets whether members must sign in with the provider. Owners with a second factor can still sign in another way, so
+ * the caller must have a second factor. Programs and agents keep their access.
  */
 export async function requireProvider(account: AccountStore, { isRequired }: { isRequired: boolean }): Promise<void> {
   if (!isRequired) return await stopRequiringProvider(account)

@@ -146,7 +146,7 @@ export async function finishSso(
   return { did: 'sign_in', next, userId, proof }
 }
 
-/** Returns the provider's claims about an owner, and why they could not join with them. Stores nothing. */
+/** Returns the provider's claims about an owner, and why a user with these claims could not join. Stores nothing. */
 async function tryOut(store: Store, id: string, flow: Flow, search: string): Promise<FinishedSso> {
   const of = await store.feature(allSso).anyProvider(id)
   if (!of) throw ended()
@@ -203,7 +203,7 @@ export async function unlinkIdentity(
   await changeUser(store, user, 'unlink_provider', statements, { type: 'user', userId: user.id, sessionId })
 }
 
-/** Stores a challenge. Returns the text that this browser must send with `token`, once, before it expires. */
+/** Stores a challenge. Returns the text that this browser must send with `token`. Works once, before it expires. */
 async function keep({ global, write, deps }: Store, token: string, what: object): Promise<string> {
   const kept = JSON.stringify(what)
   const [hash, holder] = [hashForLookup(token), hashForLookup(kept)]
@@ -219,7 +219,7 @@ async function take<Kept>({ global, write, deps }: Store, token: string, kept: s
   const [hash, holder] = [hashForLookup(token), hashForLookup(kept)]
   const [taken] = await write([global.challenges.take(hash, 'sso', holder, newId(), deps.now())])
   if (taken.length === 0) throw ended()
-  // The challenge authenticates the complete text.
+  // The challenge contains the text's hash, so the text is unchanged.
   return JSON.parse(kept)
 }
 

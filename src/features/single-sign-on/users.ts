@@ -117,8 +117,8 @@ async function enter(store: Store, entrance: Entrance): Promise<string> {
 }
 
 /**
- * Gives the member the role from the claim. Without one, a role set by an earlier claim is reset to member, and a role
- * set by a person is kept. Owners stay owners.
+ * Gives the member the claimed role. Null resets a role set by an earlier claim to member, and keeps a role set by a
+ * person. Owners stay owners.
  */
 async function followClaim(
   system: AccountStore,

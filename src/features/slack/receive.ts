@@ -36,7 +36,7 @@ interface SlackEvent {
   }
 }
 
-/** Short, because Slack repeats an event unless it gets a response within 3 seconds. */
+/** Short, because Slack sends an event again unless it gets a response within 3 seconds. */
 const nameTimeoutMs = 1.5 * second
 /** The subtypes of messages from people. Others are edits, deletions, and Slack's own messages. */
 const subtypes = [undefined, 'file_share', 'thread_broadcast', 'me_message']
@@ -57,7 +57,7 @@ export function slackEvents(store: Store): Handler {
 /**
  * Handles an event of the channel with this id. Resolves to the response for Slack once the event's message is on disk.
  * Resolves to undefined for an unknown channel, an invalid signature, or another workspace or app. Fails if Slack
- * should repeat the event.
+ * should send the event again.
  */
 async function takeSlackEvent(
   store: Store,
@@ -125,7 +125,7 @@ async function takeMessage(
   const input: Omit<SendInput, 'text'> = {
     to: `#${slack.name}`,
     idempotencyKey: `slack:${slack.id}:${ts}`,
-    // A repeated event is compared by its timestamp, because the author's name may have changed.
+    // An event that Slack sends again is compared by its timestamp, because the author's name may have changed.
     request: ts,
     via: 'slack',
     ...(thread && { replyToMessageId: thread.messageId, conversationId: thread.conversationId ?? undefined }),
@@ -152,7 +152,7 @@ async function takeMessage(
   await send(writer, sender, { ...input, text: whole })
 }
 
-/** Permanent failures are not reported to Slack, which would only repeat the event. */
+/** Permanent failures are not reported to Slack, which would only send the event again. */
 async function send(writer: AccountStore, sender: Sender, input: SendInput): Promise<void> {
   try {
     await sendMessage(writer, sender, input)

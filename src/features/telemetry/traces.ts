@@ -27,7 +27,7 @@ import { minute, second } from '../../lib/time.ts'
 import { version } from '../../lib/version.ts'
 import type * as core from '../../telemetry.ts'
 
-/** Maximum number of traces to which a call that reads many messages links. */
+/** Maximum number of traces that a call links to when it reads many messages. */
 const maxLinks = 10
 /** Maximum number of steps per call. Without a limit, a stream that waits for hours would collect steps endlessly. */
 const maxSteps = 50
@@ -93,15 +93,15 @@ interface Step {
 }
 
 /**
- * The spans of one call. The trace that it continues depends on what it reads or returns. Therefore its own span is
- * created only when its id is needed, or at its end. Times are milliseconds since the epoch, with fractions.
+ * The spans of one call. Which trace the call continues depends on what it reads or returns, so its own span is created
+ * only when the span's id is needed, or at the end. Times are epoch milliseconds, with fractions.
  */
 class CallSpans implements core.CallSpans {
   account = ''
   readonly #tracer: Tracer
   readonly #recorded: Recorded
   readonly #kind: SpanKind
-  /** Start of the monotonic clock, in epoch milliseconds. Steps use it, because the wall clock may be adjusted. */
+  /** Start of the monotonic clock, in epoch milliseconds. It times steps, because the wall clock may be adjusted. */
   readonly #epoch: number
   readonly #since: number
   readonly #given: () => string | null

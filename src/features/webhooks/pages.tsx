@@ -46,7 +46,7 @@ export const phrases: Phrases = {
   delete_webhook: ['Delete', 'Deleted', 'a webhook'],
 }
 
-/** Attention's description of a failing webhook. */
+/** How Attention describes a failing webhook. */
 export const failingWords: FeatureWords<FailingWebhook> = {
   inWords: ({ url, pausedAt, failingSince, error }, now) => ({
     icon: 'warning',

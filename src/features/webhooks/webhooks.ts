@@ -30,7 +30,7 @@ export async function listWebhooks(account: AccountStore): Promise<Webhook[]> {
 }
 
 /**
- * Creates a webhook. Only this returns the secret. Requires a confirmed identity, because it sends events to an
+ * Creates a webhook. Only this call returns the secret. Requires a confirmed identity, because it sends events to an
  * external server. Fails with `invalid_input` or `confirmation_required`.
  */
 export async function createWebhook(

@@ -40,8 +40,8 @@ export interface Folded {
 }
 
 /**
- * Folds a text: ignores case, letter width, style (NFKD) and accents, replaces lookalikes of Latin letters, and digits
- * and symbols that stand for letters, and removes repeated white space and invisible characters.
+ * Folds a text: ignores case, letter width, style (NFKD) and accents; replaces lookalikes of Latin letters, and digits
+ * and symbols that stand for letters; removes repeated white space and invisible characters.
  */
 export function fold(text: string): Folded {
   const chars = replaceIn({ text }, special, (char) => foldedForm(char!), { hidden: true })

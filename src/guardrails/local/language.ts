@@ -35,8 +35,8 @@ const guessed = ['Latin', 'Cyrillic', 'Arabic', 'Devanagari'].map((name) => {
 /** Minimum number of letters in a script for it to count as text rather than a name or a quotation. */
 const fewestOfScript = 12
 /**
- * Minimum number of letters for detecting a language, and the number of code units in a section. franc reads no
- * more of a section.
+ * Minimum number of letters for detecting a language, and maximum length of a section in code units. franc ignores any
+ * text after that length.
  */
 const fewestLetters = 60
 const stretchLength = 2_048

@@ -31,7 +31,7 @@ export const pii = provider({
 
 interface Reading {
   readonly view: View
-  /** Whether tags were removed. Only keys are searched here, because tables without tags have merged numbers. */
+  /** Whether tags were removed. If so, only keys are searched, because the numbers of tables have run together. */
   readonly isWithoutTags?: boolean
 }
 

@@ -17,7 +17,7 @@ export function spanOf({ places }: View, start: number, end: number): Span {
 
 /**
  * Replaces all matches of a global pattern before `until`. A match is kept if `replace` returns undefined. With
- * `hidden`, the place of a removed match is added to the character before it. The pattern must have no named groups.
+ * `hidden`, a removed match counts as part of the character before it. The pattern must have no named groups.
  */
 export function replaceIn(
   view: View,

@@ -65,7 +65,7 @@ function spansOf(text: string, matches: Match[], detected: string[]): Span[] | u
   return spans.every((span) => span !== undefined) ? joined(spans) : undefined
 }
 
-/** The documentation does not say whether offsets count code points or UTF-16 code units. The matched text shows it. */
+/** The documentation does not say if offsets count code points or UTF-16 code units. The matched text shows which. */
 function spanOf(text: string, { start, end, text: matched }: Match): Span | undefined {
   const asCodePoints = spansOfCodePoints(text, [{ start, end }])?.[0]
   const asUnits = start >= 0 && start < end && end <= text.length ? { start, end } : undefined

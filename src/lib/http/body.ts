@@ -146,8 +146,8 @@ export function parseBody(text: string, limits: BodyLimits): unknown {
 }
 
 /**
- * Parses JSON like `parseBody`, for a call whose error must reach its caller. `refused` is the error for a number in
- * `value` that parsing changed. Its `details.field` is the number's path.
+ * Parses JSON like `parseBody`, but returns the error for a number that parsing changed as `refused`, so that the
+ * response can name the call. The error's `details.field` is the number's path.
  */
 export function parseCall(text: string, limits: BodyLimits): { value: unknown; refused?: GridError } {
   let refused: GridError | undefined

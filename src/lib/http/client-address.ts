@@ -6,7 +6,7 @@ import { LruMap } from '../lru-map.ts'
 
 type IpAddress = ipaddr.IPv4 | ipaddr.IPv6
 
-/** The address of clients whose address is unknown. */
+/** The value for clients whose address is unknown. */
 export const unknownAddress = 'unknown'
 
 /**
@@ -69,7 +69,7 @@ function contains(range: string, address: IpAddress): boolean {
 /** Maximum number of remembered keys. */
 const maxKept = 20_000
 
-/** The unverified information in a request about its caller. */
+/** Unverified information about a request's caller. */
 export interface UncheckedRequest {
   readonly remoteAddress: string
   header(name: string): string | null

@@ -1,6 +1,6 @@
 /**
- * Headers for downloads. They prevent browsers from displaying or executing a file as a page of the grid, because its
- * sender chose its type and content.
+ * Headers for downloads. They prevent browsers from displaying or executing a file as a page of the grid, because the
+ * file's sender chose its type and content.
  */
 
 /** Returns a file's headers. `isText` means that its bytes are UTF-8. */

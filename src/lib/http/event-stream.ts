@@ -11,7 +11,7 @@ export const streamHeaders = {
   'X-Accel-Buffering': 'no',
 }
 
-/** Tells clients to wait 15 s before they reopen a lost stream. Without it, some clients retry every second. */
+/** Tells clients to wait 15 s before they reopen a lost stream. Without this hint, some clients retry every second. */
 export const retryHint = retryAfter(15_000)
 
 /** Formats a retry hint. No blank line follows, because Python clients (httpx-sse) would dispatch an empty event. */

@@ -54,8 +54,8 @@ export class RequestScheduler {
   }
 
   /**
-   * Resolves when a request of this caller may be served, to the milliseconds that it waited. If too many requests of
-   * the caller are already waiting, returns `Infinity`, and the request must be refused.
+   * Resolves to the milliseconds that the caller's request has waited, as soon as it may be served. If too many
+   * requests of the caller are already waiting, returns `Infinity`, and the request must be refused.
    */
   turn(caller: string): number | Promise<number> {
     const since = this.#now()

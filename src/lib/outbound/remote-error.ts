@@ -6,7 +6,7 @@ import { second } from '../time.ts'
  * Why a request to a remote server failed, for program logic and the log.
  *
  * * `refused`: the URL, its address or a header is not allowed; nothing was sent
- * * `not_connected`: no IP address, no connection or no TLS; nothing was sent, so the request may be repeated
+ * * `not_connected`: no IP address, no connection or no TLS; nothing was sent, so the request may be retried
  * * `timeout`: the deadline passed
  * * `aborted`: the caller aborted the request
  * * `redirected`: the response is a redirect; redirects are not followed

@@ -115,7 +115,7 @@ export function reported(log: Log, host: string | undefined, { isProbe }: Reques
   return remoteError
 }
 
-/** One signal for the deadline, for too long pauses and for the caller's signal. Its reason is a `RemoteError`. */
+/** One signal for the deadline, for long pauses and for the caller's signal. Its reason is a `RemoteError`. */
 class Deadline {
   readonly #controller = new AbortController()
   readonly #timer: ReturnType<typeof setTimeout>

@@ -69,7 +69,7 @@ test('an import stores every row of the archive in the same order', async () => 
   expect(kept(rowsOf(await archiveOf(target.store, owner.id)))).toEqual(kept(exported))
 })
 
-test('after an import, access lists do not admit other agents that now have a listed alias', async () => {
+test("after an import, an access list does not admit another account's agent that has a listed alias on the new grid", async () => {
   const target = await emptyGrid()
   await importInto(target.store, archive)
   const system = { type: 'system', job: 'test' } as const
@@ -134,7 +134,7 @@ test('an import pauses remote agents, so that only one grid sends to them', asyn
   expect(lines[0]).toMatchObject([{ paused: 1, due: 1 }])
 })
 
-test('a worker that runs during an import deletes nothing, and assigns messages to conversations together with their recipients', async () => {
+test('workers that run during an import delete nothing, and assign each message to the right conversation', async () => {
   const target = await emptyGrid()
   const at = target.clock.now
   target.clock.now += 400 * day
@@ -354,7 +354,7 @@ test('an import refuses taken aliases before it writes anything, and can rename 
   )
 })
 
-test('an imported person gets an invitation, and has their alias again after accepting it', async () => {
+test('an imported person gets an invitation, and has their alias again once they accept', async () => {
   const target = await emptyGrid()
   const { invitations } = await importInto(target.store, archive)
   const [{ email }] = invitations

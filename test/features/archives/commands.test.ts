@@ -47,7 +47,7 @@ test('an account moves from a server on Node to one on Bun, in a file that only 
   other.remove()
 })
 
-test('a stopped grid can be exported, which does not change it', async () => {
+test('an account of a stopped grid can be exported', async () => {
   await seedAgents(database.url, ['ada'])
   const { accounts: [{ account_id: account }] } = await run('bun', database.url, 'list-accounts')
   const file = join(database.folder, 'acme.archive')

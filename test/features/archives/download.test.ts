@@ -1,4 +1,4 @@
-/** Export downloads that clients do not read, and their limits. docs/security.md, "Overload". */
+/** Export downloads that clients do not read, and their limits. See docs/security.md, "Overload". */
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -54,7 +54,7 @@ test('an unread export uses no file, and blocks a second export of the same acco
   expect(placesOf(grid.store).count).toBe(0)
 })
 
-test('a failed export releases its slot, and its error does not show a path to the owner', async () => {
+test('a failed export releases its slot, and the error that the owner sees contains no path', async () => {
   await grid.close()
   const readSpace = () => Promise.resolve({ free: 1_000, total: 1e12 })
   grid = await testGrid({ url: `file:${join(folder, 'full.db')}`, env: { MIN_FREE_MB: '0' }, readSpace })

@@ -271,7 +271,7 @@ test('guardrails and approval rules apply to hook messages', async () => {
   expect(await outcomes(id)).toEqual(['held', 'guardrail_blocked'])
 })
 
-test('a request states its hops, and one with too many is refused', async () => {
+test('a hook adds one to the hops that a request states, and refuses too many', async () => {
   const { id, path } = await hook()
   const { hook: taken, close } = await startWebhook(() => 204).then((hook) => ({ hook, close: () => hook.close() }))
   closed.push(close)

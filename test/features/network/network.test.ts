@@ -160,7 +160,7 @@ async function add(from: number, to: number): Promise<void> {
   )
 }
 
-test('with too many agents, the page shows the most recently seen ones and the messages they sent', async () => {
+test('with too many agents, the page shows only those seen most recently, and the messages that they sent', async () => {
   const carol = await grid.acme.agent('carol')
   await send(grid.alice, 'bob')
   await send(carol, 'bob')
@@ -183,7 +183,7 @@ test('with too many agents, the page shows the most recently seen ones and the m
   expect((await owner.open(page)).text).toContain('Messages from the 500 agents that were seen last are counted')
 })
 
-test('many agents are grouped, failing groups first, then the slowest, and opening a group shows its members and their pairs', async () => {
+test('many agents are shown as groups (failing ones first, then the slowest), and an open group shows its members and pairs', async () => {
   const carol = await grid.acme.agent('carol')
   await grid.acme.agent('dave')
   await createChannel(grid.acme.store, { name: 'busy', members: ['alice', 'bob'] })

@@ -1,4 +1,4 @@
-/** The service worker in a real browser. It is installed, shows a notification, and a click opens the conversation. */
+/** The service worker in a real browser: its installation, a notification, and a click that opens the conversation. */
 import type { CDPSession } from 'playwright-core'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { chooseAlias } from '../../../src/grid/people/person-aliases.ts'
@@ -39,7 +39,7 @@ describe.skipIf(!hasBrowser)('notifications in a browser', () => {
         ),
     )
     const shown = { title: '@alice', body: 'A new message in Acme', tag: 'a', path: '/accounts/a/conversations/1' }
-    // A busy browser may drop a push to a worker that has just started, so the test repeats it.
+    // A busy browser may drop a push to a worker that has just started, so the test resends it until it is shown.
     const deliver = () =>
       cdp.send('ServiceWorker.deliverPushMessage', {
         origin: grid.url,

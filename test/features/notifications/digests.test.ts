@@ -88,7 +88,7 @@ onEachDatabase((open) => {
     expect((await after(hour)).length).toBe(1)
   })
 
-  test('no digest is sent unless something new waits', async () => {
+  test('a digest is sent only if something new waits', async () => {
     await choose('hourly')
     expect(await after(hour)).toEqual([])
     await say(grid, alice, 'ann-lee', 'answered at once')
@@ -104,7 +104,7 @@ onEachDatabase((open) => {
     expect((await after(hour)).map(({ text }) => text)).toEqual([expect.stringContaining('2 messages wait')])
   })
 
-  test('several processes send one digest per period, however many periods they missed', async () => {
+  test('several processes together send one digest per period, and one for all missed periods', async () => {
     await choose('daily')
     await say(grid, alice, 'ann-lee', 'hello')
     grid.clock.now += 3 * day + hour

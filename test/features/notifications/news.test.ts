@@ -60,7 +60,7 @@ const titlesAfter = async (ms: number) => (await after(ms)).map(({ title }) => t
 const threadOf = async (account: AccountStore, channel: string) =>
   (await account.read.threads.byKey({ kind: 'channel', key: channel }, ''))!.id
 
-test('a mentioned person is notified once an hour who mentioned them and where, without the text', async () => {
+test('a person learns at most once an hour who mentioned them and where, without the text', async () => {
   await say(grid, alice, '#general', 'a secret for @Ann-Lee')
   const id = await threadOf(ann.account, general)
   expect(await after(quietMs)).toEqual([{
@@ -77,7 +77,7 @@ test('a mentioned person is notified once an hour who mentioned them and where, 
   expect(await titlesAfter(hour)).toEqual([])
 })
 
-test('a person is not notified of a mention that they have seen or written, or in a message to them', async () => {
+test('a person is not notified of a mention that they have seen or written, or that is in a message to them', async () => {
   await say(grid, alice, '#general', 'for @ann-lee')
   await openConversation(ann.account, await threadOf(ann.account, general), { newest: true }, { requestId: null })
   expect(await titlesAfter(hour)).toEqual([])
@@ -90,7 +90,7 @@ test('a person is not notified of a mention that they have seen or written, or i
   expect(await titlesAfter(hour)).toEqual(['@alice'])
 })
 
-test("a person mentioned in agents' messages is notified only if they may read them", async () => {
+test("a person mentioned in agents' messages is notified only if they may read these messages", async () => {
   const zoe = await personWithAlias(grid, 'zoe-lee')
   await subscribe(grid.store, zoe.account, service.subscription('/zoe'))
   await setPeopleRead(ann.account, { choice: 'off' })
@@ -117,7 +117,7 @@ test('aliases of another account and retracted messages cause no notification', 
   expect(await titlesAfter(hour)).toEqual([])
 })
 
-test('a follower is notified of all posts once an hour, even after the members are replaced, until they unfollow', async () => {
+test("a follower is notified of posts at most once an hour, even after the channel's members are replaced, until they unfollow", async () => {
   await followChannel(ann.account, general, true)
   await setChannelMembers(grid.acme.store, { channel: 'general', members: ['ann-lee', 'alice'] })
   await say(grid, alice, '#general', 'one')

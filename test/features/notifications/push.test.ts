@@ -124,7 +124,7 @@ onEachDatabase((open) => {
     expect(await after(quietMs)).toMatchObject([{ title: '@alice', body: 'A new message in Acme' }])
   })
 
-  test('several processes send one notification', async () => {
+  test('several processes together send one notification', async () => {
     await say(grid, alice, 'ann-lee', 'hello')
     grid.clock.now += quietMs
     const notifiers = [1, 2, 3].map(() => new PushNotifier(grid.store, new AbortController().signal))

@@ -26,7 +26,7 @@ const asOwner = () => signedIn(grid, owner)
 const remove = async (userId: string) =>
   await postWithToken(await asOwner(), `/accounts/${grid.acme.id}/settings/team/members/${userId}/remove`)
 
-/** Signs in as one of the provider's people. */
+/** Signs in with the provider, which reports these claims. */
 async function come(id: string, claims: Record<string, unknown> = {}) {
   Object.assign(server.claims, claims)
   const one = browser(grid)
@@ -50,7 +50,7 @@ test('a person outside the account cannot link its provider or join with an iden
   expect(await member(mallory.email)).toBeUndefined()
 })
 
-test('a person removed from the account while at the provider cannot link the identity', async () => {
+test('a person cannot link the identity if they are removed from the account while at the provider', async () => {
   const id = await world.setUp()
   const una = await person(grid, { email: 'una@corp.example', role: 'member' })
   const one = await signedIn(grid, una)

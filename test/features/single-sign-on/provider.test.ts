@@ -86,7 +86,7 @@ test('an address from Google counts as verified only if the token names its orga
   expect(said({ email: 'una@elsewhere.example' }, tenant)).toBe(false)
 })
 
-test('a user whose role claim disappears becomes a member, unless a person gave them their role', async () => {
+test('a user whose role claim disappears becomes a member, unless a person set their role', async () => {
   const id = await world.setUp({ roleClaim: 'groups', roles: 'admin: ops\nviewer: guests' })
   server.claims.groups = 'ops'
   await come(id)
@@ -211,7 +211,7 @@ test("a provider cannot claim to be another issuer, even if its discovery docume
   }
 })
 
-test('an owner can test the provider, which shows the response and stores nothing', async () => {
+test("an owner's test of the provider shows the response and stores nothing", async () => {
   const id = await world.setUp({ roleClaim: 'groups', roles: 'admin: ops' })
   const one = await asOwner()
   const before = await rows(grid, 'SELECT count(*) AS n FROM users', [])

@@ -400,7 +400,7 @@ test('changing, requiring or removing the provider requires a recent confirmatio
   })
 })
 
-test("a role claim sets a member's role at each sign-in, but never to owner", async () => {
+test("a role claim sets a member's role at each sign-in, but does not change an owner's role", async () => {
   const id = await setUp({ roleClaim: 'groups', roles: 'admin: ops\nviewer: guests' })
   server.claims.groups = ['guests', 'ops']
   await signInBy(server, browser(grid), id)
@@ -436,7 +436,7 @@ test("the provider can confirm the user's identity, and the confirmed session st
   expect((await one.open(`/accounts/${grid.evil.id}/home`)).at).toContain('/sso?account=')
 })
 
-test("a confirmation dated in the future by the provider's clock does not last longer", async () => {
+test('a confirmation that the provider dates in the future lasts no longer than others', async () => {
   const id = await setUp({ roleClaim: 'groups', roles: 'admin: ops' })
   server.claims.groups = 'ops'
   grid.clock.now = Date.now() - 4 * minute
@@ -530,7 +530,7 @@ test('a single-account session satisfies a required second factor, and OAuth cli
   expect(text).not.toMatch(/@eve|Evil/)
 })
 
-test('a person who verifies an address takes over the user that a provider created for it, with all identities', async () => {
+test("a person who verifies an address takes over the user that a provider created for it, without the user's identities", async () => {
   server.claims.email_verified = false
   const one = browser(grid)
   await signInBy(server, one, 'grid')

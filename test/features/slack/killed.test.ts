@@ -49,7 +49,7 @@ test.each(runtimes)(
         await Promise.all([server.ended, lost])
         server = await start()
       }
-      // Slack repeats events that got no response or a late one.
+      // Slack sends an event again if it gets no response in time.
       for (let times = 0; times < 2; times++) await waitFor(`the answer to event ${n}`, () => arrive(n))
     }
     await callTool(server.url, grid.alice.key, 'send_message', { to: '#town', message: 'of the grid' })

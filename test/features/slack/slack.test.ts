@@ -140,7 +140,7 @@ test('a message from an unlinked Slack user arrives once with their name, and is
 
   expect(await arrive(event)).toBe(200)
   expect(await stored()).toEqual(['slack-general agent: Ann: hello & a (https://a.example)'])
-  // Slack repeats events without a timely response. Here it does so after a restart, with the idempotency keys removed.
+  // Slack resends events that get no timely response, here after a restart, with the idempotency keys removed.
   await rows(grid, 'DELETE FROM idempotency_keys WHERE account_id = ?', [grid.acme.id])
   expect(await arrive({ ...event, event_id: 'Ev2' })).toBe(200)
   expect(await arrive(event, grid.clock.now - 4 * minute)).toBe(200)
@@ -149,7 +149,7 @@ test('a message from an unlinked Slack user arrives once with their name, and is
   expect(slack.posts).toEqual([])
 })
 
-test('simultaneous repeats of an event store one message', async () => {
+test('an event that Slack sends several times at once is stored as one message', async () => {
   expect(await Promise.all([1, 2, 3].map(() => arrive(said('hello'))))).toEqual([200, 200, 200])
   expect(await stored()).toEqual(['slack-general agent: Ann: hello'])
 })
@@ -222,7 +222,7 @@ test("a Slack name cannot look like somebody else's", async () => {
   expect(await stored()).toEqual(['slack-general agent: Boss all clear: hello'])
 })
 
-test('a message that cannot be stored gets 503, so that Slack repeats it', async () => {
+test('a message that cannot be stored gets 503, so that Slack sends it again', async () => {
   space.free = 0
   await grid.store.storage.check()
   const status = await arrive(said('hello'))
@@ -244,7 +244,7 @@ test.each([
   expect(await stored()).toEqual([`slack-general agent: Ann: ${text}`])
 })
 
-test("a linked person's Slack messages are theirs while they may write and are a channel member", async () => {
+test("a linked person's Slack messages count as theirs while the person may write and is a channel member", async () => {
   const ann = await personWithAlias(grid, 'ann', { role: 'member' })
   await setChannelMembers(grid.acme.store, { channel, members: ['alice', 'bob', 'ann', 'slack-general'] })
   const code = await askToLinkSlack(ann.account, channel)
@@ -392,7 +392,7 @@ test.each([
   expect(await stored()).toEqual([])
 })
 
-test("Slack's URL verification is answered, and unsigned events get the same response as an unknown URL", async () => {
+test("Slack's URL verification is answered, but unsigned events get the same response as an unknown URL", async () => {
   const verification = { type: 'url_verification', challenge: 'abc' }
   const { now } = grid.clock
   const answered = await grid.request(path, signedEvent(verification, now))
@@ -413,7 +413,7 @@ test("Slack's URL verification is answered, and unsigned events get the same res
     .toEqual(Array(7).fill('404 '))
 })
 
-test('guardrails check messages from Slack, and Slack does not repeat a blocked one', async () => {
+test('guardrails check messages from Slack, and Slack does not send a blocked one again', async () => {
   await createGuardrail(grid.acme.store, { name: 'no-mail', provider: 'pii', action: 'block' })
   await setAgentGuardrails(grid.acme.store, { agent: 'slack-general', guardrails: [{ ref: 'no-mail' }] })
 

@@ -145,18 +145,18 @@ test('metrics count leases, due requests, attempts and failed commits', async ()
     expect(valueOf(now, `grid_outbound_attempts_total{kind="inbox",outcome="${outcome}"}`)).toBe(1)
   }
   expect(valueOf(now, 'grid_leases')).toBe(1)
-  // Counts more than one, because a failed group of writes is committed again in parts, of which one fails again.
+  // Exceeds 1, because a failed group of writes is committed again in parts, of which one fails again.
   expect(valueOf(now, 'grid_failed_commits_total')).toBeGreaterThan(0)
   await outboxes.stop()
   await remote.close()
 
-  /** Returns the metrics as a new process on the same database exports them, without the ten seconds of caching. */
+  /** Returns the metrics as a new process on this database would export them, without the ten seconds of caching. */
   function text(): Promise<string> {
     return metricsText(grid.store)()
   }
 })
 
-test('the METRICS_PORT serves /metrics without authentication, and nothing else', async () => {
+test('METRICS_PORT serves /metrics without authentication, and nothing else', async () => {
   await open()
   const serve = metricsOnly(grid.store)
   const ask = async (path: string, method = 'GET') =>

@@ -1,4 +1,4 @@
-/** A server is killed (SIGKILL) while it sends to webhooks. The long form sends 1,000 messages and kills five times. */
+/** A server is killed (SIGKILL) while it sends to webhooks. The long form has 1,000 messages and five kills. */
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { recount } from '../../../scripts/recount/recount.ts'

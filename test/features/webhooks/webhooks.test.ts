@@ -391,7 +391,7 @@ test('the page of a paused webhook warns that events during the pause are lost, 
   expect(hook.taken.map(({ body }) => body.type)).toEqual(['test', 'message'])
 })
 
-test('a test event is sent immediately and its response is shown, and if the event is accepted, pending events follow', async () => {
+test('a test event is sent immediately, its response is shown, and pending events follow if it is accepted', async () => {
   let answer: WebhookAnswer = { status: 500, headers: {}, text: 'out of <order>\nat line 3' }
   const { hook, id } = await webhook(() => answer)
   await send('one')
@@ -594,7 +594,7 @@ test("a deleted account's webhooks send nothing until the account is restored", 
   expect(hook.taken.length).toBe(1)
 })
 
-test('after the webhook worker was removed and restored, webhooks send what was pending, but not what happened without it', async () => {
+test('webhooks whose worker was removed and restored send the events that were pending, but none from the meantime', async () => {
   const { hook } = await webhook()
   const names = gridFollowers(grid.store).map(({ name }) => name)
   const { keep } = grid.store.global.pulses

@@ -77,7 +77,7 @@ test.each([
     for (const check of [...localGuardrails.map(({ check }) => check), listed]) {
       const startedAt = process.cpuUsage()
       verdictOn(check, text)
-      // The limit is generous, because quadratic algorithms take many times as long.
+      // The limit can be generous, because quadratic algorithms take many times as long.
       expect(process.cpuUsage(startedAt).user / 1000).toBeLessThan(isLong ? 6_000 : 2_000)
     }
   },

@@ -61,7 +61,7 @@ test.each([
 
   const verdict = verdictOn(check, text)
 
-  // The limit is generous, because other engines take hours.
+  // The limit can be generous, because other engines take hours.
   expect(process.cpuUsage(startedAt).user / 1000).toBeLessThan(5_000)
   if (verdict.spans) expect(verdict.spans.at(-1)!.end).toBeLessThanOrEqual(text.length)
 })

@@ -108,7 +108,7 @@ describe.each(ids)('failures of %s', (id) => {
       expect(failure.message).toContain(new URL(service.url).host)
       expect(failure.message).toContain(says)
       expectHidden(failure, logs)
-      // Only the judge repeats a request, in another form, if a server refuses structured responses.
+      // Only the judge sends a second request, in another form, if a server refuses structured responses.
       expect(service.requests).toHaveLength(id === 'llm-judge' && reason === 'rejected' ? 2 : 1)
     },
   )

@@ -66,7 +66,7 @@ test('an iteration that accepts a connection serves one waiting request', async 
   }
 })
 
-test('a served request gets the time that it waited, and its caller is forgotten', async () => {
+test('a served request learns how long it waited, and the scheduler forgets its caller', async () => {
   const { send, scheduler, clock, useUpIteration } = requests()
   useUpIteration()
   const [turn] = send('late')

@@ -1,4 +1,4 @@
-/** Internal commands that `export-account` and `import-account` run. Values are JSON. */
+/** Internal commands that `export-account` and `import-account` run. */
 import { beginImport, endImport, importRows, noteExport, signArchive } from '../archive.ts'
 import { storeCommand } from '../../../cli/command.ts'
 

@@ -35,7 +35,7 @@ interface Content {
   manifest: ArchiveManifest
   agents: ArchivedAgent[]
   people: unknown[]
-  /** Names of guardrails that call a service. The service's token may have to be entered again. */
+  /** Names of guardrails that call a service. Their tokens may have to be entered again. */
   services: string[]
   providers: Set<string>
 }
@@ -45,7 +45,7 @@ interface Imported extends Record<string, unknown> {
   left_out: Record<string, number>
   keys: { alias: string; api_key: string }[]
   invitations: { email: string; role: string; url: string }[]
-  /** Aliases of agents, and names of guardrails, whose token may have to be entered again. */
+  /** Aliases of agents, and names of guardrails, whose tokens may have to be entered again. */
   paused_agents: string[]
   guardrails: string[]
 }
@@ -145,7 +145,7 @@ function manifestOf(line: string): ArchiveManifest {
   } catch {
     throw notAnArchive()
   }
-  // Before version 1, the first line had this member instead of `format`.
+  // Before version 1, the first line had `agent_grid_archive` instead of `format`.
   if (manifest.format !== archiveFormat && !('agent_grid_archive' in manifest)) throw notAnArchive()
   checkVersion(manifest.version)
   const isCount = ([what, n]: [string, unknown]) => /^[a-z_]{1,80}$/.test(what) && Number.isSafeInteger(n)
@@ -207,7 +207,7 @@ async function sendRows(ask: Ask, read: ImportOptions['read'], account: string, 
   return found
 }
 
-/** Prints the result for people. This is the only time that the keys and links are shown. */
+/** Formats the result as text. The keys and links are shown only this once. */
 export function printImported(
   { account_id, keys, invitations, paused_agents, guardrails, left_out }: Imported,
 ): string {

@@ -11,8 +11,8 @@ import { type ArchiveInput, writeArchiveRows } from './write-rows.ts'
 type ArchiveOptions = Pick<ArchiveInput, 'account' | 'reader' | 'madeAt'>
 
 /**
- * Yields the unsigned lines, as of one commit. While they are read, only the archive takes disk space, until the lines
- * end or the process exits. Reading fails like the store's `copyTo`.
+ * Yields the unsigned lines, as of one commit. Once the first line is yielded, only the archive takes disk space, until
+ * the lines end or the process exits. Reading fails like the store's `copyTo`.
  */
 export async function* archiveLines({ deps: { config }, copyTo }: Store, input: ArchiveOptions): AsyncIterable<string> {
   const path = localPath(config.databaseUrl)
@@ -26,7 +26,7 @@ export async function* archiveLines({ deps: { config }, copyTo }: Store, input: 
   }
 }
 
-/** Yields the unsigned lines from an existing copy, which is removed. On failure, the caller removes both files. */
+/** Yields the unsigned lines from a database copy, which it removes. On failure, the caller removes both files. */
 export async function* linesOfCopy(input: ArchiveInput): AsyncIterable<string> {
   await runOnThread('writeArchiveRows', writeArchiveRows, input)
   // The files are unlinked immediately, so that a client that stops reading cannot leave a copy of the database behind.

@@ -40,11 +40,11 @@ const show = statement(`
 const open = statement(`UPDATE accounts SET state = 'claimed' WHERE id = :account AND state = 'importing'`)
 const forget = statement(`DELETE FROM store_facts WHERE key = :key`)
 
-/** The key of an unfinished import's record. While it exists, retention keeps rows that later rows may refer to. */
+/** The key of an unfinished import's record, which makes retention keep rows that later rows may refer to. */
 const keyOf = (account: string) => `import:${account}`
 
 export const archiveImports = (db: Db) => ({
-  /** The names among these that other accounts use or have used. A deleted agent's alias stays reserved. */
+  /** Those of the given names that the grid already uses. A deleted agent's alias stays reserved. */
   taken: (account: string, aliases: string[], agents: string[]): Promise<TakenName[]> =>
     db.all(taken, { account, aliases: JSON.stringify(aliases), agents: JSON.stringify(agents) }),
   /** The digest of the archive whose import into the account is unfinished. */
@@ -73,7 +73,7 @@ export const archiveImports = (db: Db) => ({
   row: (account: string, record: string, row: ArchivedRow, at: number): Statement[] =>
     insertArchived(record, row, { account, at, bind: (statement, values) => db.bind(statement, values) }),
   /**
-   * Makes the account visible with these agents, and renames some. Fails with a constraint error if an alias is taken.
+   * Makes the account and these agents visible, and renames agents. Fails with a constraint error if an alias is taken.
    */
   end: (account: string, agents: string[], aliases: [id: string, alias: string][]): Statement[] => [
     ...aliases.map(([id, alias]) => db.bind(rename, { account, id, alias })),

@@ -28,7 +28,7 @@ interface Conversion {
 }
 
 export interface ArchivedTable {
-  /** The name of the table's rows in an archive. */
+  /** The name that the table's rows have in an archive. */
   readonly record: string
   readonly table: string
   /** Maps each field to its column. */
@@ -36,7 +36,7 @@ export interface ArchivedTable {
   /** SQL for fields that are computed from their column or have no column. */
   readonly read?: Readonly<Record<string, string>>
   readonly convert?: Readonly<Record<string, Conversion>>
-  /** SQL for columns that have no field or store a value other than their field's. */
+  /** SQL for columns without a field, and for columns that store a different value than their field. */
   readonly store?: Readonly<Record<string, Stored>>
   /** Statements to run after a row is inserted. */
   readonly then?: (row: ArchivedRow, context: ImportContext) => Statement[]
@@ -344,7 +344,7 @@ export const archivedTables: readonly ArchivedTable[] = [
     fields: fields('agent_id context_id recipient_id:recipient_agent_id conversation_id used_at'),
   },
   {
-    // Leases follow the deliveries, because the end of a lease releases its messages.
+    // Leases come after the deliveries, because a lease's `seqs` are read from its deliveries.
     record: 'lease',
     table: 'leases',
     fields: fields('agent_id id created_at expires_at'),

@@ -304,7 +304,7 @@ export const validators: Readonly<Record<string, Readonly<Record<string, Validat
   task_event: {
     task_id: id,
     position: count,
-    // The entry's own id, or the id of its origin.
+    // The event's own id, or the id of its origin.
     id: name,
     at: past,
     state: optional(taskState),

@@ -59,7 +59,7 @@ export interface ArchiveManifest {
 type Run = (sql: string, args?: InValue[]) => Promise<Value[][]>
 
 const rowsAtOnce = 50
-/** Free disk space is checked once for this many bytes written. */
+/** Free disk space is checked each time this many bytes have been written. */
 const countedBytes = 16 * 2 ** 20
 
 /** Writes an account's manifest and rows. Holds only a few rows in memory at a time. */
@@ -121,7 +121,7 @@ async function manifestOf(run: Run, account: string, madeAt: number): Promise<Ar
   }
 }
 
-/** Yields rows with their `id`. Their keys are selected first, because the order may have no index. */
+/** Yields rows with their `id`. First selects the keys of all rows in order, because the order may have no index. */
 async function* rowsOf(
   run: Run,
   archived: ArchivedTable,
