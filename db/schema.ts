@@ -1590,7 +1590,9 @@ export const pushSubscriptions = sqliteTable('push_subscriptions', {
   index('push_subscriptions_session').on(t.sessionId),
 ])
 
-/** A browser's notifications: one row per thread whose messages the browser did not show, or showed recently. */
+/**
+ * A browser's notifications: one row per thread and kind whose messages the browser did not show, or showed recently.
+ */
 export const pushNotices = sqliteTable('push_notices', {
   accountId: text('account_id').notNull(),
   subscriptionId: text('subscription_id').notNull(),

@@ -9,7 +9,7 @@ test('the tables in the documents are up to date; if not, run "npm run docs"', (
   expect(texts.filter(([, text]) => withTables(text) !== text).map(([name]) => name)).toEqual([])
 })
 
-test('a table is written between its marks, a second write changes nothing, and an unknown mark is an error', () => {
+test('a table is written between its markers, a second write changes nothing, and an unknown marker is an error', () => {
   const once = withTables('# A\n<!-- errors -->\nold\n<!-- /errors -->\nafter\n')
 
   expect(once).toMatch(/^# A\n<!-- errors -->\n\n\| Status \| Codes \|\n[^]*`rate_limit_exceeded`[^]*\nafter\n$/)

@@ -28,7 +28,7 @@ const path = '/commands'
 const lineMs = 5 * second
 /** Interval at which the user is notified that the command is still running. */
 const progressMs = 10 * second
-/** The request limits are high, because an import may contain large parts. Only the file's owner can send requests. */
+/** `maxBytes` is high, because an import may contain large parts. Only the file's owner can send requests. */
 const limits = { maxBytes: 16 * 2 ** 20, maxDepth: 8, maxTokens: 500 }
 
 /** Accepts commands from other processes until the listener stops. Publishes the port in the owner file. */

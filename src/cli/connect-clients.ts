@@ -184,7 +184,7 @@ export interface ConnectRequest {
   wake: Wake
   /** The answer about the tools; undefined if the user gave no new answer. */
   isAllowed: boolean | undefined
-  /** Whether the answer covers all tools. Otherwise it covers only tools that the user had not been asked about. */
+  /** Whether the answer covers all tools. If false, it covers only tools that the user had not yet been asked about. */
   isForAllTools: boolean
   /** The answer about edit warnings; undefined if the user gave no new answer. */
   editWarnings: boolean | undefined

@@ -1,4 +1,4 @@
-/** OpenID Connect issuers: which texts denote the same issuer, and which issuers may vouch for email addresses. */
+/** OpenID Connect issuers: which strings denote the same issuer, and which issuers may vouch for email addresses. */
 
 const google = 'accounts.google.com'
 const publicHosts = `appleid.apple.com login.yahoo.com api.login.yahoo.com www.facebook.com www.linkedin.com github.com

@@ -39,7 +39,7 @@ export interface QueueOptions {
   /** Notified when the disk is full, and when a remote database accepts writes again. */
   storage: Pick<DiskSpace, 'isFull' | 'hasRoomFor' | 'full' | 'recover'>
   inspect?: (sql: string) => void
-  /** Notified of each commit before its callers get a response. */
+  /** Notified of each commit before the callers get their responses. */
   keys?: { committed(statements: readonly Statement[]): void }
   metrics?: Metrics
   /** Called after each commit. */

@@ -27,7 +27,7 @@ test("a message from a different account is marked as external, and a message fr
   expect(again).toMatchObject([{ external: true, replayed: true }])
   // The response does not reveal the sender's account.
   expect(JSON.stringify([ofEve, again])).not.toMatch(new RegExp(`${grid.evil.id}|Evil`))
-  // For @eve's account, the answer is external too.
+  // The reply is external to @eve's account too.
   await callTool(grid, grid.bob.key, 'send_message', { to: '@eve', message: 'yes?' })
   expect((await callTool(grid, grid.eve.key, 'read_messages')).text).toMatchObject([{ user: '@bob', external: true }])
 })

@@ -32,7 +32,7 @@ const keyOf = async (tokens: { access_token: string }): Promise<string> =>
 const revoke = (token: string) => postForm(grid, '/oauth/revoke', { token, client_id: grid.clientId })
 const page = async (path: string) => await (await browse(grid, grid.ann, path)).text()
 
-test("an agent's access token fetches a static key, which replaces the client's earlier key", async () => {
+test("an agent's access token can be used to fetch a static key, which replaces the client's earlier key", async () => {
   const tokens = await obtainTokens(grid, agent())
 
   const { status, body } = await fetchApiKey(grid, tokens.access_token)

@@ -192,7 +192,7 @@ function withoutProse(value: unknown, isNames = false): unknown {
   return Object.fromEntries(kept.map(([name, field]) => [name, withoutProse(field, name === 'properties')]))
 }
 
-/** Records each tool's answers during a typical day of Alice, Bob and an admin. */
+/** Records each tool's results during a typical day of Alice, Bob and an admin. */
 async function answersOfTools(grid: Awaited<ReturnType<typeof testGrid>>): Promise<Map<string, unknown[]>> {
   const answers = new Map<string, unknown[]>()
   const call = async (key: string, tool: string, args: Record<string, unknown> = {}) => {

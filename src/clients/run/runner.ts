@@ -273,7 +273,7 @@ class Runner {
   }
 }
 
-/** Whether the outcome of a request is unknown, because there was no response or an intermediary failed. */
+/** Whether to retry a request, because there was no response, the grid is busy, or an intermediary failed. */
 function isUnanswered(error: unknown): error is GridCallError {
   return mayRepeat(error) || error instanceof GridCallError && (error.status < 400 || error.code === 'not_a_grid')
 }

@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic */
 /** @jsxImportSource hono/jsx */
-/** Sets up mirroring of a channel to Slack, and links the visitor's Slack user. */
+/** Sets up mirroring between a channel and a Slack channel, and links the visitor's Slack user. */
 import type { Channel } from '../../grid/channels/channels.ts'
 import { findPersonAlias } from '../../grid/people/person-aliases.ts'
 import { Card, Facts, Notice } from '../../html/components.tsx'

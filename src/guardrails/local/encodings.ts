@@ -52,7 +52,10 @@ const encodedRuns = /[A-Za-z0-9+/_-]{16,}={0,2}/g
 const isHex = /^(?:[0-9a-f]{2})+$/i
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-/** Returns views of decoded base64 and hexadecimal text, even nested. Omits spans that do not decode to text. */
+/**
+ * Returns views of decoded base64 and hexadecimal text, including nested encodings. Omits spans that do not decode to
+ * text.
+ */
 export function embedded(view: View, depth = 2): View[] {
   if (depth === 0) return []
   return runsOf(view.text).flatMap(({ encoded, start, end }) => {

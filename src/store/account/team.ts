@@ -36,7 +36,10 @@ interface NewInvitation {
   /** The agent that becomes the accepting user's person alias. */
   agentId?: string | null
   expiresAt: number
-  /** Whether the inviter may be shown the link. Default: no. The link is shown only if the address has no user yet. */
+  /**
+   * Whether the inviter may see the link. Default: no. With true, it is still shown only if the address has no user
+   * yet.
+   */
   mayShowLink?: boolean
 }
 

@@ -31,9 +31,9 @@ interface ClientDocument {
 }
 
 /**
- * Limits on stored registered clients. Above `total` clients, the oldest unused ones that registered by `youngSince`
- * are removed. Above `most` clients, younger unused ones are removed too. If more than `total` clients have been used,
- * those last used by `idleSince` are removed.
+ * Limits on stored registered clients. If there are more than `total`, never-used clients registered before
+ * `youngSince` are removed, oldest first. If there are more than `most`, newer never-used clients are removed too. If
+ * more than `total` clients have ever been used, those not used since `idleSince` are removed.
  */
 interface RegistrationLimits {
   total: number

@@ -27,7 +27,7 @@ export const isOpen: Record<OutboxKind, string> = {
     AND NOT EXISTS (SELECT 1 FROM accounts WHERE accounts.id = outbox.account_id AND accounts.deleted_at IS NOT NULL)`,
 }
 
-/** A due request: the next message of the sender `id`, the next event, or a poll of the message `id`. */
+/** A due request: the next message from the sender `id`, the next event, or a poll for the message `id`. */
 export interface DueOutbox {
   kind: OutboxKind
   accountId: string

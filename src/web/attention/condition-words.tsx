@@ -457,7 +457,10 @@ function turnsInHour(turns: number): string {
   return `${turns.toLocaleString('en')} turns in an hour with no message from a person`
 }
 
-/** Describes how full an inbox is. A `FullInbox` that is not even nearly full refuses only other accounts' messages. */
+/**
+ * Describes how full an inbox is. An inbox below the nearly-full threshold is listed only because it refuses messages
+ * from other accounts.
+ */
 export function fullness({ unread, max }: FullInbox): string {
   if (unread >= max) return 'full'
   const percent = Math.floor(unread / max * 100)

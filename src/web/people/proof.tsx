@@ -30,7 +30,10 @@ export function secondFactorPath(next: string): string {
 export function proofPages({ get, post, keep }: PublicPages, { store, sessions, features }: PageDeps): void {
   const nextOf = ({ form, query }: PublicVisit) => localPath(form.get('next') ?? query.get('next'))
 
-  /** Returns the page from which the user came here, or if there is none, a page that links to `next`. */
+  /**
+   * Returns the page from which the user came here. If it is unknown, or is `next` or /confirm, returns a page that
+   * links to `next`.
+   */
   function backOf(visit: PublicVisit): string {
     const referrer = URL.parse(visit.request.headers.get('referer') ?? '')
     const from = visit.form.get('back') ?? (referrer && referrer.pathname + referrer.search)

@@ -81,7 +81,10 @@ export function inTurn(targets: Target[]): (n: number) => Target {
   return (n) => targets[n % targets.length]
 }
 
-/** Waits for messages and reads them until the end. If a response is lost, `since` finds its messages later. */
+/**
+ * Reads messages as they arrive until the load ends. Messages of a lost response are found later by a read with
+ * `since`.
+ */
 export async function read({ base, ledger, ended }: Load, reader: LoadedAgent): Promise<void> {
   while (!ended.aborted) {
     const outcome = await tool(base, reader.key, 'read_messages', { wait_seconds: 1 })

@@ -631,7 +631,7 @@ test("a message's timeline shows how often it was sent to a remote agent, and it
   expect((await timeline(message_id)).at(-1)).toEqual(['working', 'It answered 500.'])
 
   answer = taskResult('t1', 'FAILED', { isLook: true, said: 'no fuel' })
-  // A failing server gets one request at a time.
+  // A failing server gets one request at a time, so this takes two steps.
   await step(5_000)
   await step()
   const all = await timeline(message_id)

@@ -139,7 +139,8 @@ test("a cancellation after the task's end withdraws no message, and notifies nob
   const { id } = await askFor(client, 'a question')
   const canceling = storeOf(grid, grid.alice)
   const { write } = canceling
-  // The cancellation reads an open task, and the recipient ends the task before the cancellation is committed.
+  // The cancellation reads the task while it is still open. The recipient then ends the task before the cancellation is
+  // committed.
   canceling.write = async (statements) => {
     await updateTask(bob, { taskId: id, state: 'completed', text: 'done' })
     return await write(statements)

@@ -46,7 +46,7 @@ test.each<[string | null, string]>([
   expect(clientAddress('10.0.0.1', header, proxies)).toBe(client)
 })
 
-test('a proxy is trusted if its IPv4 or IPv4-mapped address is configured', () => {
+test('a proxy is trusted by its IPv4 or IPv4-mapped address, and no other proxy is trusted', () => {
   expect(clientAddress('::ffff:10.0.0.1', '198.51.100.1', proxies)).toBe('198.51.100.1')
   expect(clientAddress('192.0.2.1', '198.51.100.1', proxies)).toBe('198.51.100.1')
   expect(clientAddress('192.0.2.2', '198.51.100.1', proxies)).toBe('192.0.2.2')

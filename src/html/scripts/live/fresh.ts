@@ -22,8 +22,8 @@ function oneAtATime(run) {
 `
 
 /**
- * Updates an element to match another one without replacing unchanged parts, so that open parts stay open and the focus
- * is kept. Elements correspond if they have the same id or the same first link.
+ * Updates an element to match another one without replacing unchanged parts, so that expanded sections stay expanded
+ * and the focus is kept. Elements are matched by their id or their first link.
  */
 const morphScript = `
 function morph(old, next) {
