@@ -37,8 +37,7 @@ interface NewInvitation {
   agentId?: string | null
   expiresAt: number
   /**
-   * Whether the inviter may see the link. Default: no. With true, it is still shown only if the address has no user
-   * yet.
+   * Whether the inviter may see the link. Default: no. Even if true, it is shown only if the address has no user yet.
    */
   mayShowLink?: boolean
 }
