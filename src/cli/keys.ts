@@ -34,7 +34,7 @@ export const rotateStoredTokens = storeCommand({
     [
       table([
         ['Newest key', key],
-        ...Object.entries(rotated).map(([name, tokens]) => [titles[name] ?? name, `${tokens} encrypted anew`] as const),
+        ...Object.entries(rotated).map(([name, tokens]) => [titles[name] ?? name, `${tokens} re-encrypted`] as const),
       ]),
       '',
       ...keys.map((used) => sentenceOf(used, key)),

@@ -40,7 +40,7 @@ test.each(runtimes)('%s: an interrupted upload does not cause an error in the lo
   }
   const { stderr } = await server.stop()
   // The only expected warning is that the first start created a key ring.
-  expect(stderr.replace(/.*A new key ring was made.*/, '')).not.toMatch(/"level":"(warn|error)"/)
+  expect(stderr.replace(/.*A new key ring was created.*/, '')).not.toMatch(/"level":"(warn|error)"/)
 })
 
 // With a plain `option httpchk`, HAProxy sends requests without Host.

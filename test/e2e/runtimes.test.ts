@@ -137,7 +137,7 @@ test('the binary works as a single file, reads no settings from its folder, and 
 
 /** Returns the grid's warnings and errors, except the warning of the first start that a key ring was created. */
 function logged({ stderr }: ProcessResult): string[] {
-  return stderr.split('\n').filter((line) => line.startsWith('{') && !line.includes('A new key ring was made'))
+  return stderr.split('\n').filter((line) => line.startsWith('{') && !line.includes('A new key ring was created'))
 }
 
 /** Reads the metrics as Prometheus does, at both addresses. */

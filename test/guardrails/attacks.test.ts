@@ -24,7 +24,7 @@ test.each(someRuntimes)('on %s, slow expressions block neither the event loop no
   expect(found.many.answer).toMatch(/^guardrail_unavailable: /)
   expect(found.others.answer).toContain('"redacted":["text that is not allowed"]')
   expect(found.everywhere.answer).toContain('"redacted":["text that is not allowed"]')
-  expect(found.create.answer).toMatch(/^invalid_input: config: This takes too long to prepare/)
+  expect(found.create.answer).toMatch(/^invalid_input: config: These expressions take too long to compile/)
   expect(JSON.parse(found.try.answer).failure.reason).toBe('too_slow')
 })
 

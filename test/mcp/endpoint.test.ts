@@ -74,7 +74,7 @@ test('behind a TLS proxy the metadata keeps the configured scheme', async () => 
 
 test.each([
   ['unknown', `Bearer ${mintKey('agent_key').key}`, 'error="invalid_token", error_description="This key is [^"]+", '],
-  ['cut', 'Bearer grid_agt_unknown', 'error="invalid_token", error_description="[^"]+ It is cut[^"]+", '],
+  ['cut', 'Bearer grid_agt_unknown', 'error="invalid_token", error_description="[^"]+ It is truncated[^"]+", '],
   [
     'a variable',
     'Bearer ${AGENT_GRID_KEY}',

@@ -30,7 +30,7 @@ async function ready(grid: TestGrid) {
 test('the first start creates a key ring, and warns that the ring needs a copy', async () => {
   const grid = await testGrid({ url: database.url })
 
-  expect(levels(grid, 'A new key ring was made')).toEqual(['warn'])
+  expect(levels(grid, 'A new key ring was created')).toEqual(['warn'])
   expect(statSync(file).mode & 0o777).toBe(0o600)
   await grid.close()
 })

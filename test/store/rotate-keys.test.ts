@@ -184,7 +184,7 @@ describe('a token during a key rotation', () => {
       { key: idOf(first), tokens: 1, isInRing: true },
       { key: idOf(third), tokens: 1, isInRing: false },
     ])
-    expect(grid.logs.filter((line) => line.includes('cannot be encrypted anew')).join('\n')).toContain(damaged.id)
+    expect(grid.logs.filter((line) => line.includes('could not be re-encrypted')).join('\n')).toContain(damaged.id)
   })
 })
 

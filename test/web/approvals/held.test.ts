@@ -105,7 +105,7 @@ test('a decider can edit a held message, or refuse it with a reason, and the log
   expect(await inbox()).toEqual(['Pay 10'])
 
   await send('Pay 999')
-  expect((await resultOf(annsBrowser, 'refuse', { reason: ' ' })).text).toContain('Say why')
+  expect((await resultOf(annsBrowser, 'refuse', { reason: ' ' })).text).toContain('Give a reason')
   expect((await resultOf(annsBrowser, 'refuse', { reason: 'Too much' })).text).toContain(
     'Refused. Its sender learns why',
   )
@@ -206,7 +206,7 @@ test('a decision form with the hash of another text has no effect', async () => 
   const { status, text } = await annsBrowser.submit(first, { hash }, `${first}/approve`)
 
   expect(status).toBe(400)
-  expect(text).toContain('The waiting text has changed.')
+  expect(text).toContain('The text has changed.')
   expect(await inbox()).toEqual([])
 })
 
