@@ -149,10 +149,8 @@ test.each(['legacy', 'auto'] as const)(
     const authProvider = provider()
     const connect = () => {
       // deno-lint-ignore no-explicit-any -- the provider above serves both SDKs
-      const transport = new TransportV2(new URL(gridUrl), {
-        authProvider: authProvider as any,
-        fetch: gridFetch as any,
-      })
+      const options = { authProvider: authProvider as any, fetch: gridFetch as any }
+      const transport = new TransportV2(new URL(gridUrl), options)
       const client = new ClientV2({ name: 'test', version: '1' }, { versionNegotiation: { mode } })
       return { client, transport, connected: client.connect(transport) }
     }
